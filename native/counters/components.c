@@ -127,7 +127,7 @@ int gn_component_describe(int component, struct gn_component_info *info)
 	info->is_disabled = gn_component_is_left_out(component);
 	if (info->is_disabled)
 		snprintf(info->reason, sizeof(info->reason),
-			 "the program has disabled it; leave gn_component_disable() out");
+			 "the program has disabled it; do not call gn_component_disable()");
 	else if (gn_event_available(trial_of(component)))
 		snprintf(info->reason, sizeof(info->reason), "%s", gn_message());
 	return GN_OK;

@@ -143,7 +143,7 @@ int gn_core_generic(const struct gn_core *core, const char *base, struct gn_even
 
 static int out_of_memory(const struct gn_query *query)
 {
-	return gn_error_set(query->why, GN_ENOMEM, "event '%s': out of memory; free some",
+	return gn_error_set(query->why, GN_ENOMEM, "event '%s': out of memory; free some memory",
 			    query->name);
 }
 

@@ -14,7 +14,7 @@ static const struct {
 	const char *text;
 } errors[] = {
 	[-GN_OK] = {"PAPI_OK", "no error"},
-	[-GN_EINVAL] = {"PAPI_EINVAL", "wrong argument, or a call that makes no sense now"},
+	[-GN_EINVAL] = {"PAPI_EINVAL", "wrong argument, or a call that is not possible now"},
 	[-GN_ENOMEM] = {"PAPI_ENOMEM", "out of memory"},
 	[-GN_ESYS] = {"PAPI_ESYS", "a system call failed"},
 	[-GN_ECMP] = {"PAPI_ECMP", "the component cannot do this"},

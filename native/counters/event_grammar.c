@@ -54,7 +54,7 @@ int gn_modifiers(const char *name, char *base, struct gn_modifiers *modifiers,
 			return GN_OK;
 		gn_error_event(why, GN_ENOEVNT, name,
 			       "the precise modifier 'p' is for sampling, not for counts");
-		return gn_error_remedy(why, "leave it out");
+		return gn_error_remedy(why, "omit it");
 	}
 	base[base_length < GN_NAME_MAX ? base_length : GN_NAME_MAX - 1] = '\0';
 	user = strchr(letters, 'u') != NULL;

@@ -65,7 +65,7 @@ int gn_disabled_resolve(struct gn_query *query)
 		gn_query_drop(query);
 		gn_error_event(query->why, GN_ENOCMP, query->name,
 			       "the program has disabled component %s", sources[i].name);
-		return gn_error_remedy(query->why, "leave gn_component_disable() out");
+		return gn_error_remedy(query->why, "do not call gn_component_disable()");
 	}
 	return GN_OK;
 }

@@ -50,12 +50,12 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct reader *rea
 		return gn_error_set(reader->why, GN_EINVAL, "%s: %s%s", reader->file->path, problem,
 				    strstr(problem, "; ") ? "" : "; give a file of presets");
 	return gn_error_set(reader->why, GN_EINVAL, "%s:%d: %s%s", reader->file->path, reader->line,
-			    problem, strstr(problem, "; ") ? "" : "; mend this line");
+			    problem, strstr(problem, "; ") ? "" : "; correct this line");
 }
 
 static int no_memory(const struct reader *reader)
 {
-	return gn_error_set(reader->why, GN_ENOMEM, "%s: out of memory; free some",
+	return gn_error_set(reader->why, GN_ENOMEM, "%s: out of memory; free some memory",
 			    reader->file->path);
 }
 
@@ -632,7 +632,7 @@ int gn_preset_file_read(const char *path, struct gn_preset_file **file, struct g
 
 	*file = gn_preset_file_new(path);
 	if (!*file)
-		return gn_error_set(why, GN_ENOMEM, "%s: out of memory; free some", path);
+		return gn_error_set(why, GN_ENOMEM, "%s: out of memory; free some memory", path);
 	reader.file = *file;
 	failed = read_file(&reader);
 	if (failed) {

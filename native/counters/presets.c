@@ -73,7 +73,7 @@ struct flat {
 
 static int out_of_memory(const struct gn_query *query)
 {
-	return gn_error_set(query->why, GN_ENOMEM, "event '%s': out of memory; free some",
+	return gn_error_set(query->why, GN_ENOMEM, "event '%s': out of memory; free some memory",
 			    query->name);
 }
 
@@ -85,7 +85,7 @@ static int native_number(struct flat *flat, const char *name)
 		number++;
 	if (number == GN_NATIVES_MAX) {
 		gn_error_unavailable(flat->query->why, GN_ENOEVNT, 0, flat->query->name,
-				     "it comes to more than %d native events", GN_NATIVES_MAX);
+				     "it needs more than %d native events", GN_NATIVES_MAX);
 		return gn_error_remedy(flat->query->why, "split it into several presets");
 	}
 	flat->native[number] = name;
@@ -133,8 +133,8 @@ static int join(const struct flat *flat, const struct gn_preset *preset,
 							   : 1;
 	if (steps > STEPS_MAX) {
 		gn_error_unavailable(flat->query->why, GN_ENOEVNT, 0, flat->query->name,
-				     "its formula comes to more than %d steps", STEPS_MAX);
-		return gn_error_remedy(flat->query->why, "mend %s", preset->source);
+				     "its formula has more than %d steps", STEPS_MAX);
+		return gn_error_remedy(flat->query->why, "correct %s", preset->source);
 	}
 	program->op = calloc(steps ? steps : 1, sizeof(*program->op));
 	if (!program->op)
@@ -162,9 +162,9 @@ static int made_of_itself(const struct flat *flat, const struct gn_preset *prese
 		length += (size_t)snprintf(chain + length, sizeof(chain) - length, "%s of ",
 					   flat->within[i]);
 	gn_error_unavailable(flat->query->why, GN_ENOEVNT, 0, flat->query->name,
-			     "preset %s is made of itself (%s%s)", preset->name, chain,
+			     "preset %s is defined by itself (%s%s)", preset->name, chain,
 			     preset->name);
-	return gn_error_remedy(flat->query->why, "mend %s", preset->source);
+	return gn_error_remedy(flat->query->why, "correct %s", preset->source);
 }
 
 static int flatten(struct flat *flat, const struct gn_preset *preset, struct gn_program *program)
@@ -272,7 +272,7 @@ static int not_countable(const struct flat *flat, const struct gn_query *query, 
 
 	if (is_several)
 		gn_error_unavailable(why, GN_ENOEVNT, 0, flat->query->name,
-				     "its native event '%s' is several events (%s, %s ...)",
+				     "its native event '%s' stands for several events (%s, %s ...)",
 				     query->name, query->out[0]->name, query->out[1]->name);
 	else
 		gn_error_unavailable(why, GN_ENOEVNT, 0, flat->query->name,
@@ -280,7 +280,7 @@ static int not_countable(const struct flat *flat, const struct gn_query *query, 
 				     "counted through perf",
 				     query->name, gn_other_component(query));
 	return gn_error_remedy(why,
-			       "make the preset of single events of components cpu and kernel");
+			       "define the preset with single events of components cpu and kernel");
 }
 
 /* Any component's event of the name. */
@@ -420,7 +420,7 @@ static int make(const struct flat *flat, const struct gn_preset *preset, struct 
 		gn_error_unavailable(flat->query->why, GN_ENOEVNT, 0, flat->query->name,
 				     "its formula holds more than %d numbers at a time",
 				     GN_STACK_MAX);
-		return gn_error_remedy(flat->query->why, "mend %s", preset->source);
+		return gn_error_remedy(flat->query->why, "correct %s", preset->source);
 	}
 	is_sum = gn_program_factors(program, flat->n, factor);
 	*event = gn_event_new(flat->n, is_sum ? 0 : program->n);
@@ -538,11 +538,10 @@ static int no_definition(const struct gn_query *query, const char *base,
 		for (int j = 0; j < cores[i].n_models; j++)
 			add_word(&here, " or ", cores[i].model[j]);
 	gn_error_unavailable(query->why, GN_ENOEVNT, 0, query->name,
-			     "%s has it for PMU %s only, %s%s", preset.source, pmus.text,
+			     "%s defines it for PMU %s only, %s%s", preset.source, pmus.text,
 			     here.n ? "not for " : "",
 			     here.n ? here.text : "and libpfm4 names no PMU of this CPU");
-	return gn_error_remedy(query->why,
-			       "let the file hold for this PMU too, if its events mean the same");
+	return gn_error_remedy(query->why, "add this PMU to the file, if its events mean the same");
 }
 
 static const char *core_name(const struct gn_core *core)
@@ -587,7 +586,7 @@ static int add_on(struct gn_query *query, const struct gn_preset *preset,
 		gn_event_free(event);
 		gn_error_event(query->why, GN_EINVAL, query->name,
 			       "its name is too long for this hybrid CPU");
-		return gn_error_remedy(query->why, "take a shorter one");
+		return gn_error_remedy(query->why, "use a shorter one");
 	}
 	memcpy(event->name, label, strlen(label) + 1);
 	if (is_same)

@@ -60,7 +60,7 @@ int gn_name_too_long(struct gn_error_text *why, const char *name)
 
 	snprintf(start, sizeof(start), "%.64s...", name);
 	gn_error_event(why, GN_EINVAL, start, "its name has more than %d letters", GN_NAME_MAX - 1);
-	return gn_error_remedy(why, "take a shorter one");
+	return gn_error_remedy(why, "use a shorter one");
 }
 
 int gn_query_native(struct gn_query *query, const char *label, const char *native,
@@ -73,8 +73,8 @@ int gn_query_native(struct gn_query *query, const char *label, const char *nativ
 		return gn_name_too_long(query->why, label);
 	event = gn_event_new(1, 0);
 	if (!event)
-		return gn_error_set(query->why, GN_ENOMEM, "event '%s': out of memory; free some",
-				    query->name);
+		return gn_error_set(query->why, GN_ENOMEM,
+				    "event '%s': out of memory; free some memory", query->name);
 	snprintf(event->name, sizeof(event->name), "%s", label);
 	event->description = description;
 	snprintf(event->native[0], GN_NAME_MAX, "%s", native);

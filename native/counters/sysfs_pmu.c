@@ -213,8 +213,8 @@ static int no_such_term(const struct encoder *encoder, const char *key)
 static int no_layout(const struct encoder *encoder, const char *key, const char *text)
 {
 	gn_error_event(encoder->why, GN_ENOEVNT, encoder->name,
-		       DEVICES "/%s/format/%s: '%.40s' names no bits of a config", encoder->sysfs,
-		       encoder->pmu->name, key, text);
+		       DEVICES "/%s/format/%s: '%.40s' does not name bits of a config",
+		       encoder->sysfs, encoder->pmu->name, key, text);
 	return gn_error_remedy(encoder->why, "give the number as config=... instead");
 }
 
@@ -313,7 +313,7 @@ static int encode_event(struct encoder *encoder, const char *event, char *text)
 			gn_error_event(encoder->why, GN_ENOEVNT, encoder->name,
 				       "event '%s' of PMU '%s' needs %s=...", event,
 				       encoder->pmu->name, term);
-			return gn_error_remedy(encoder->why, "give it between the slashes");
+			return gn_error_remedy(encoder->why, "add it between the slashes");
 		}
 		failed = encode_term(encoder, term, value);
 		if (failed)

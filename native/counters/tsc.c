@@ -21,7 +21,7 @@ static int resolve_own(const struct gn_query *query)
 	if (!strcmp(query->name, own[0])) {
 		gn_error_unavailable(
 			query->why, GN_ECMP, 0, query->name,
-			"it is no event of the kernel, which C event sets and sections have");
+			"it is not an event of the kernel, as C event sets and sections need");
 		return gn_error_remedy(query->why,
 				       "call gn_real_cycles() before and after, or use hpmcount");
 	}
@@ -48,7 +48,7 @@ int gn_tsc_resolve(struct gn_query *query)
 	if (query->modifiers.exclude) {
 		gn_error_event(query->why, GN_ENOEVNT, query->name,
 			       "the msr PMU counts in every mode");
-		return gn_error_remedy(query->why, "leave the modifier out");
+		return gn_error_remedy(query->why, "omit the modifier");
 	}
 	status = gn_pmu_encode(sysfs, &pmu, query->name, &terms, &spec, query->why);
 	if (status)

@@ -78,7 +78,7 @@ static int read_variable(struct gn_error_text *why)
 	int failed = GN_OK;
 
 	if (value && *value && !copy)
-		return gn_error_set(why, GN_ENOMEM, VARIABLE ": out of memory; free some");
+		return gn_error_set(why, GN_ENOMEM, VARIABLE ": out of memory; free some memory");
 	while (!failed && (path = strsep(&rest, ":"))) {
 		if (!*path)
 			continue;

@@ -62,7 +62,8 @@ static double timeout_s(void)
 	if (!asked || !*asked) {
 		seconds = TIMEOUT_USUAL_S;
 	} else if (hpm_real(asked, &seconds) || !(seconds > 0 && seconds <= TIMEOUT_MOST_S)) {
-		hpm_warn("HPM_AGGREGATE_TIMEOUT=%.60s is not heeded; set it to seconds above 0, at "
+		hpm_warn("HPM_AGGREGATE_TIMEOUT=%.60s is ignored; set it to a number of seconds "
+			 "above 0, at "
 			 "most %d",
 			 asked, TIMEOUT_MOST_S);
 		seconds = TIMEOUT_USUAL_S;
@@ -142,7 +143,7 @@ static void load_script(const char *name)
 	plugin.is_missing = 1;
 	hpm_error(
 		NULL, HPM_BAD_PLUGIN,
-		"HPM_AGGREGATE=%s is written in Python, which this program does not know of; "
+		"HPM_AGGREGATE=%s is written in Python, but this program has no Python to run it; "
 		"every task writes what it measured. Set HPM_PYTHON to the path of a python3 that "
 		"has Gnomon, or use a plug-in in C",
 		name);
@@ -250,7 +251,8 @@ static const char *ending(int ended, char *text, size_t size)
 	text[0] = '\0';
 	if (ended == -ETIMEDOUT)
 		snprintf(text, size,
-			 "it did not come back within %.0f s (HPM_AGGREGATE_TIMEOUT gives it more)",
+			 "it did not return within %.0f s (HPM_AGGREGATE_TIMEOUT gives it more "
+			 "time)",
 			 timeout_s());
 	else if (ended)
 		snprintf(text, size, "it crashed: SIG%s, %s", sigabbrev_np(ended),
@@ -277,7 +279,7 @@ static void run_distributor(distribute *function)
 	const int ended = gn_call_guarded(call_distributor, &call, timeout_s(), -1);
 
 	if (ended || call.failed)
-		hpm_error(NULL, HPM_BAD_PLUGIN, "the distributor failed: %s; measuring goes on",
+		hpm_error(NULL, HPM_BAD_PLUGIN, "the distributor failed: %s; counting continues",
 			  ended ? ending(ended, why, sizeof(why)) : said(call.failed));
 }
 
@@ -302,7 +304,7 @@ void hpm_distribute(void)
 		run_distributor(function);
 	else if (plugin.script.name &&
 		 hpm_python_plugin_distribute(&plugin.script, why, sizeof(why)))
-		hpm_error(NULL, HPM_BAD_PLUGIN, "the distributor failed: %s; measuring goes on",
+		hpm_error(NULL, HPM_BAD_PLUGIN, "the distributor failed: %s; counting continues",
 			  why);
 	join_job();
 }
@@ -347,7 +349,7 @@ static enum hpm_verdict run_script(const struct hpm_header *header, int n, hpm_e
 					 &is_print_task, why, sizeof(why)))
 		return is_print_task ? HPM_OF_JOB : HPM_SILENT;
 	hpm_error(NULL, HPM_BAD_PLUGIN,
-		  "the aggregator failed: %s; what was measured is written as it is", why);
+		  "the aggregator failed: %s; the output is written without it", why);
 	*n_out = n;
 	*out = items;
 	leave_job();
@@ -374,7 +376,7 @@ enum hpm_verdict hpm_aggregate(const struct hpm_header *header, int is_child, in
 		return run_script(header, n, items, n_out, out);
 	if (hpm_items_copy(n, items, &given)) {
 		hpm_error(NULL, HPM_NO_MEMORY,
-			  "hpmTerminate: no room for the aggregator; free some");
+			  "hpmTerminate: no memory for the aggregator; free some memory");
 		leave_job();
 		return HPM_NOT_AGGREGATED;
 	}
@@ -391,8 +393,7 @@ enum hpm_verdict hpm_aggregate(const struct hpm_header *header, int is_child, in
 		       : plugin.has_job	   ? HPM_OF_JOB
 					   : HPM_AS_IT_IS;
 	}
-	hpm_error(NULL, HPM_BAD_PLUGIN,
-		  "the aggregator %s: %s; what was measured is written as it is",
+	hpm_error(NULL, HPM_BAD_PLUGIN, "the aggregator %s: %s; the output is written without it",
 		  call.copied == EBADMSG && !ended ? "returned invalid data" : "failed",
 		  ended			   ? ending(ended, why, sizeof(why))
 		  : call.failed		   ? said(call.failed)

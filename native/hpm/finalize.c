@@ -46,7 +46,7 @@ int hpm_finalize_exit(void)
 	if (!report || !gn_call_guard_leave())
 		return -1;
 	hpm_error(NULL, HPM_BAD_PLUGIN,
-		  "the aggregator failed: it called exit; what was measured is written as it is");
+		  "the aggregator failed: it called exit; the output is written without it");
 	write_report(report);
 	return report->failed;
 }
@@ -75,7 +75,8 @@ int hpm_finalize(const struct hpm_raw *raw, const struct hpm_settings *settings,
 	int n;
 
 	if (hpm_items_of(raw, rusage, 0, &n, &items)) {
-		hpm_error(NULL, HPM_NO_MEMORY, "hpmTerminate: no room for the output; free some");
+		hpm_error(NULL, HPM_NO_MEMORY,
+			  "hpmTerminate: no memory for the output; free some memory");
 		return -1;
 	}
 	header.start = starts = hpm_starts_of(raw, &header.n_starts);

@@ -273,7 +273,7 @@ static int32_t get_in(struct reader *reader, int32_t least, int32_t most, const 
 
 	if (!reader->failed && (value < least || value > most)) {
 		reader->at -= sizeof(value);
-		refuse(reader, EBADMSG, "%s is %d, which cannot be", what, (int)value);
+		refuse(reader, EBADMSG, "%s is %d, which is impossible", what, (int)value);
 		return least > 0 ? least : 0;
 	}
 	return value;
@@ -359,7 +359,7 @@ static void get_event(struct reader *reader, hpm_event_info *event)
 	event->value = get_f64(reader, "a value");
 	event->enabled_s = get_f64(reader, "an enabled time");
 	event->running_s = get_f64(reader, "a running time");
-	event->how = get_in(reader, HPM_UNAVAILABLE, HPM_ESTIMATED, "how a value came to be");
+	event->how = get_in(reader, HPM_UNAVAILABLE, HPM_ESTIMATED, "how a value was obtained");
 	event->modes = get_in(reader, 0, HPM_MODE_ALL, "an event's modes");
 	event->flags = get_in(reader, 0, INT32_MAX, "an event's flags");
 	event->spread = get_spreads(reader, 1);

@@ -99,7 +99,7 @@ void hpm_items_release(struct hpm_items *items);
 
 /*
  * Whether what an aggregator gave can be read at all, without a crash where it cannot. 0, or EFAULT
- * or EOVERFLOW with `why`: "item 3: data (2 events) is no readable memory".
+ * or EOVERFLOW with `why`: "item 3: data (2 events) is not readable memory".
  */
 int hpm_items_check(int n, hpm_event_vector items, char why[256]);
 

@@ -231,7 +231,7 @@ static int run(const struct hpm_python_plugin *script, const char *task, int ans
 		close(to[1]);
 	}
 	if (error) {
-		snprintf(why, size, "no process can be made for it: %s", strerror(error));
+		snprintf(why, size, "no process can be created for it: %s", strerror(error));
 		return -1;
 	}
 	error = spawn(script, task, to[0], from[1], answers_as, &pid);
@@ -253,7 +253,8 @@ static int run(const struct hpm_python_plugin *script, const char *task, int ans
 		;
 	if (error == ETIMEDOUT)
 		snprintf(why, size,
-			 "it did not come back within %.0f s (HPM_AGGREGATE_TIMEOUT gives it more)",
+			 "it did not return within %.0f s (HPM_AGGREGATE_TIMEOUT gives it more "
+			 "time)",
 			 script->limit_s);
 	else if (error)
 		snprintf(why, size, "its answer cannot be read: %s", strerror(error));
@@ -329,7 +330,7 @@ int hpm_python_plugin_aggregate(const struct hpm_python_plugin *script,
 		failed = -1;
 	} else if (!failed &&
 		   hpm_items_read(talk.answer + 1, talk.size - 1, &aggregated, &used, lie)) {
-		snprintf(why, size, "what it gave makes no sense: %s", lie);
+		snprintf(why, size, "its results are invalid: %s", lie);
 		failed = -1;
 	}
 	*is_print_task = !failed && talk.answer[0];

@@ -125,7 +125,7 @@ static int write_items(const struct hpm_raw *raw, const char *path, double stopp
 	int failed = hpm_items_of(raw, NULL, 1, &items.n, &items.item);
 
 	if (failed)
-		return fail(path, "no memory for the items; free some");
+		return fail(path, "no memory for the items; free some memory");
 	failed = hpm_items_write(&items, &bytes, &size);
 	if (failed)
 		fail(path, strerror(failed));

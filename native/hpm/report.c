@@ -29,7 +29,7 @@ static void warn_of_another(const struct hpm_report *report, const char *name)
 	    (double)status.st_mtim.tv_sec + (double)status.st_mtim.tv_nsec / 1e9 <=
 		    report->header->started)
 		return;
-	hpm_warn("%.600s is replaced, which another process has written since this one began; set "
+	hpm_warn("%.600s, written by another process since this one began, is replaced; set "
 		 "HPM_UNIQUE_FILE_NAME=1",
 		 path);
 }
@@ -41,10 +41,10 @@ static const char *remedy(int error)
 	case EDQUOT:
 		return "make room there, or set HPM_OUTPUT_NAME to another place";
 	case EFBIG:
-		return "raise the limit of a file's size (ulimit -f), or write fewer files";
+		return "raise the limit on file size (ulimit -f), or write fewer files";
 	case EMFILE:
 	case ENFILE:
-		return "raise the limit of open files (ulimit -n)";
+		return "raise the limit on open files (ulimit -n)";
 	case ENOENT:
 		return "make the folder, or set HPM_OUTPUT_NAME to another place";
 	case ENAMETOOLONG:

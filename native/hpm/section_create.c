@@ -65,7 +65,7 @@ struct hpm_section *hpm_section_create(struct hpm_engine *engine, struct hpm_thr
 		section->slot = hpm_raw_add(&engine->file, id);
 	if (!section || !snapshots || !section->slot) {
 		hpm_error(NULL, HPM_NO_MEMORY,
-			  "section %d: there is no room for it in memory or on the disk; free some",
+			  "section %d: there is not enough memory or disk space for it; free some",
 			  id);
 		section = NULL;
 		goto out;

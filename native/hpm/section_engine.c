@@ -164,8 +164,8 @@ static int make_tables(struct hpm_engine *engine, struct hpm_raw_plan *plan)
 	if (error == -ENOMEM)
 		return error;
 	if (error)
-		hpm_warn("%s cannot be made (%s): nothing could be recovered after a kill; set "
-			 "HPM_OUTPUT_NAME to a folder that can be written and has room",
+		hpm_warn("%s cannot be created (%s), so nothing can be recovered after a kill; set "
+			 "HPM_OUTPUT_NAME to a writable directory with free space",
 			 path, strerror(-error));
 	else
 		hpm_staging_link(&engine->file);
@@ -319,7 +319,8 @@ static struct hpm_thread *enter_first(struct hpm_engine *engine)
 		thread->tid = (int)gettid();
 	hpm_mutex_release(&engine->mutex, held);
 	if (!thread) {
-		hpm_error(NULL, HPM_NO_MEMORY, "no memory for a thread's counters; free some");
+		hpm_error(NULL, HPM_NO_MEMORY,
+			  "no memory for a thread's counters; free some memory");
 		return NULL;
 	}
 	gn_lifecycle_watch_thread(&life, thread);

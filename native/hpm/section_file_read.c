@@ -68,7 +68,7 @@ static int read_all(struct reader *reader, int fd)
 	reader->size = (uint64_t)status.st_size;
 	reader->bytes = malloc(reader->size);
 	if (!reader->bytes)
-		return refuse(reader, "there is no memory for its %lld bytes; free some",
+		return refuse(reader, "there is no memory for its %lld bytes; free some memory",
 			      (long long)status.st_size);
 	while (got < reader->size) {
 		const ssize_t more = read(fd, reader->bytes + got, reader->size - got);

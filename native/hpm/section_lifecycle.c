@@ -119,7 +119,7 @@ void hpm_terminate(const char *caller)
 			  engine->file.path[0] ? "%s holds what was measured; make room, then "
 						 "`gnomon repair` it"
 					       : "%swhat was measured is lost; set HPM_OUTPUT_NAME "
-						 "to a folder that can be written and has room",
+						 "to a writable directory with free space",
 			  engine->file.path);
 	engine->state = HPM_ENDED;
 	errno = before;

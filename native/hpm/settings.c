@@ -60,7 +60,7 @@ int hpm_env_is_yes(const char *variable)
 	if (value[0] == 'Y' || value[0] == 'y' || !strcmp(value, "1"))
 		return 1;
 	if (value[0] != 'N' && value[0] != 'n' && strcmp(value, "0") != 0)
-		hpm_warn("%s=%.60s means neither yes nor no and is taken as no; "
+		hpm_warn("%s=%.60s is neither yes nor no and counts as no; "
 			 "set it to yes or no",
 			 variable, value);
 	return 0;
@@ -76,8 +76,8 @@ int hpm_env_flag(const char *variable, int otherwise)
 		return 1;
 	if (!strcmp(value, "0") || !strcasecmp(value, "no"))
 		return 0;
-	hpm_warn("%s=%.60s means neither yes nor no and is not heeded; set it to yes or no",
-		 variable, value);
+	hpm_warn("%s=%.60s is neither yes nor no and is ignored; set it to yes or no", variable,
+		 value);
 	return otherwise;
 }
 
@@ -93,8 +93,8 @@ long hpm_env_number(const char *variable, long least, long most, long otherwise)
 	number = strtol(value, &end, 10);
 	if (value[strspn(value, "0123456789")] || errno || *end || number < least ||
 	    number > most) {
-		hpm_warn("%s=%.60s is not heeded; set it to a whole number from %ld to %ld",
-			 variable, value, least, most);
+		hpm_warn("%s=%.60s is ignored; set it to a whole number from %ld to %ld", variable,
+			 value, least, most);
 		return otherwise;
 	}
 	return number;
@@ -130,10 +130,9 @@ static void read_defined(struct hpm_constants *constants)
 			continue;
 		if (sscanf(part, " %63[^= ] = %63s %1s", name, number, more) != 2 ||
 		    !is_free(name) || hpm_signed(number, &parsed))
-			hpm_warn(
-				"GNOMON_DEFINE: %.60s is not heeded; give NAME=NUMBER, with a name "
-				"of letters, digits and _ such as peak_flops_per_cycle=16",
-				part);
+			hpm_warn("GNOMON_DEFINE: %.60s is ignored; give NAME=NUMBER, with a name "
+				 "of letters, digits and _ such as peak_flops_per_cycle=16",
+				 part);
 		else
 			hpm_constant_set(constants, name, parsed, HPM_ESTIMATED);
 	}
@@ -164,14 +163,14 @@ static void read_constants(struct hpm_constants *constants)
 		if (!value)
 			continue;
 		if (stated(value, &number) || number < 0)
-			hpm_warn("%s=%.60s is not heeded; set it to a number of cycles",
-				 latencies[i], value);
+			hpm_warn("%s=%.60s is ignored; set it to a number of cycles", latencies[i],
+				 value);
 		else
 			hpm_constant_set(constants, latencies[i], number, HPM_ESTIMATED);
 	}
 	if (text && (stated(text, &number) || strspn(text, "0123456789 \t") != strlen(text) ||
 		     !(number >= 1 && number < 1e15)))
-		hpm_warn("HPM_DIV_WEIGHT=%.60s is not heeded; set it to a whole number from 1 on",
+		hpm_warn("HPM_DIV_WEIGHT=%.60s is ignored; set it to a whole number, at least 1",
 			 text);
 	else if (text)
 		hpm_constant_set(constants, "HPM_DIV_WEIGHT", number, HPM_ESTIMATED);
@@ -189,7 +188,7 @@ int hpm_settings_read(struct hpm_settings *settings, const char *program)
 	if (name && !name[0])
 		name = NULL;
 	if (name && strlen(name) > NAME_MAX_LENGTH) {
-		hpm_warn("HPM_OUTPUT_NAME is too long for a file name and is not heeded; "
+		hpm_warn("HPM_OUTPUT_NAME is too long for a file name and is ignored; "
 			 "at most %d bytes can be",
 			 NAME_MAX_LENGTH);
 		name = NULL;
@@ -204,7 +203,7 @@ int hpm_settings_read(struct hpm_settings *settings, const char *program)
 	read_constants(&settings->constants);
 	read_defined(&settings->constants);
 	if (set("GNOMON_GROUPS"))
-		hpm_warn("GNOMON_GROUPS is not heeded: libhpm has Gnomon's own groups and metrics "
+		hpm_warn("GNOMON_GROUPS is ignored: libhpm has Gnomon's own groups and metrics "
 			 "only; name events with GNOMON_EVENTS, or count with hpmcount");
 	hpm_machine_read(&settings->constants, "");
 	return 0;

@@ -26,10 +26,10 @@ static void report_invalid(struct check *check, int error, const char *what, lon
 		return;
 	check->failed = error;
 	if (error == EOVERFLOW)
-		snprintf(check->why, 256, "item %d: %s is %lld, which cannot be", check->item, what,
-			 n);
+		snprintf(check->why, 256, "item %d: %s is %lld, which is impossible", check->item,
+			 what, n);
 	else
-		snprintf(check->why, 256, "item %d: %s is no readable memory", check->item, what);
+		snprintf(check->why, 256, "item %d: %s is not readable memory", check->item, what);
 }
 
 /* Whether one byte is there, and so its page. */
@@ -126,7 +126,7 @@ static void check_event(struct check *check, const hpm_event_info *event)
 	check_string(check, event->unit, "an event's unit");
 	check_string(check, event->description, "an event's description");
 	check_string(check, event->reason, "an event's reason");
-	check_number(check, event->how, HPM_UNAVAILABLE, HPM_ESTIMATED, "how a value came to be");
+	check_number(check, event->how, HPM_UNAVAILABLE, HPM_ESTIMATED, "how a value was obtained");
 	check_number(check, event->modes, 0, HPM_MODE_ALL, "an event's modes");
 	check_number(check, event->flags, 0, INT32_MAX, "an event's flags");
 	check_spreads(check, event->spread, 1);
@@ -159,7 +159,7 @@ int hpm_items_check(int n, hpm_event_vector items, char why[256])
 
 	*why = 0;
 	if (n < 0 || n > HPM_ITEMS_MAX) {
-		snprintf(why, 256, "num_out is %d, which cannot be", n);
+		snprintf(why, 256, "num_out is %d, which is impossible", n);
 		return EOVERFLOW;
 	}
 	/* Without descriptors nothing can be found out: believe it. */
@@ -167,7 +167,7 @@ int hpm_items_check(int n, hpm_event_vector items, char why[256])
 		return 0;
 	check_bytes(&check, items, (size_t)n * sizeof(*items), "out");
 	if (check.failed)
-		snprintf(why, 256, "out (%d items) is no readable memory", n);
+		snprintf(why, 256, "out (%d items) is not readable memory", n);
 	for (int i = 0; !check.failed && i < n; i++) {
 		check.item = i;
 		check_item(&check, &items[i]);

@@ -169,7 +169,7 @@ static int distribute(const char *name)
 	if (!plugin)
 		return 1;
 	if (!before)
-		return failed("no memory for the environment; free some");
+		return failed("no memory for the environment; free some memory");
 	symbol = symbol_of(plugin, "aggregator");
 	if (symbol)
 		symbol = symbol_of(plugin, "distributor");
@@ -180,7 +180,8 @@ static int distribute(const char *name)
 	if (error)
 		return failed("the distributor failed: %s", reason(error));
 	error = write_changes(before);
-	return error ? failed("the distributor's changes cannot be told: %s", strerror(error)) : 0;
+	return error ? failed("the distributor's changes cannot be passed on: %s", strerror(error))
+		     : 0;
 }
 
 /* --- the aggregator --------------------------------------------------------------------------- */
@@ -289,7 +290,7 @@ static int aggregate(const char *name)
 	error = gn_write_all(output, is_print_task ? "\1" : "\0", 1);
 	if (!error)
 		error = write_items(&aggregated);
-	return error ? failed("what the aggregator made cannot be written: %s", strerror(error))
+	return error ? failed("the aggregator's results cannot be written: %s", strerror(error))
 		     : 0;
 }
 
@@ -300,7 +301,7 @@ static int print(const struct hpm_items *items, char *why)
 	const int error = write_items(items);
 
 	if (error)
-		snprintf(why, HPM_REPLAY_WHY, "what the aggregator made cannot be written: %s",
+		snprintf(why, HPM_REPLAY_WHY, "the aggregator's results cannot be written: %s",
 			 strerror(error));
 	return error;
 }
@@ -315,7 +316,7 @@ static int replay(const char *name, int n_files, char *const *file)
 		return 1;
 	reduction = dlsym(plugin, "hpm_reduction_of_plugin");
 	if (!reduction)
-		return failed("%s: it cannot be replayed over files: it is no reduction in rounds "
+		return failed("%s: it cannot be replayed over files: it is not a reduction "
 			      "(hpm_reduction_of_plugin, see hpm_tree.h)",
 			      name);
 	if (hpm_replay(reduction, n_files, file, print, why))

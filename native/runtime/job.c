@@ -101,8 +101,9 @@ static int appear(const struct gn_job *joined, char why[PATH_MAX])
 	if (!error)
 		return fd;
 	snprintf(why, PATH_MAX,
-		 "nothing can be written to %.2000s, in which the job's tasks meet: %s; free some "
-		 "room, or set %s",
+		 "nothing can be written to %.2000s, through which the job's tasks communicate: "
+		 "%s; free some disk space, "
+		 "or set %s",
 		 joined->where, strerror(error), joined->terms->directory);
 	if (fd >= 0)
 		close(fd);

@@ -41,16 +41,16 @@ static int open_own(const char *path, char where[PATH_MAX])
 
 	if (mkdir(path, 0700) && errno != EEXIST)
 		return said(where, errno,
-			    "the directory %s, in which the job's tasks meet, cannot "
-			    "be made: %s",
+			    "the directory %s, through which the job's tasks communicate, "
+			    "cannot be created: %s",
 			    path, strerror(errno));
 	folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0) {
 		if (errno == ENOENT)
 			return -EAGAIN;
 		return said(where, errno,
-			    "%s, in which the job's tasks meet, is no directory that "
-			    "can be opened: %s",
+			    "%s, through which the job's tasks communicate, cannot be "
+			    "opened as a directory: %s",
 			    path,
 			    errno == ELOOP || errno == ENOTDIR ? "a link or a file has its name"
 							       : strerror(errno));
@@ -61,9 +61,10 @@ static int open_own(const char *path, char where[PATH_MAX])
 	}
 	if (is.st_uid != geteuid() || is.st_mode & 077) {
 		close(folder);
-		return said(
-			where, EPERM, "the directory %s, in which the job's tasks meet, %s", path,
-			is.st_uid != geteuid() ? "is another user's" : "is open to other users");
+		return said(where, EPERM,
+			    "the directory %s, through which the job's tasks communicate, %s", path,
+			    is.st_uid != geteuid() ? "is another user's"
+						   : "is open to other users");
 	}
 	return folder;
 }
@@ -113,11 +114,12 @@ static int enter(const char *path, int rank, char where[PATH_MAX])
 		return top;
 	lock = openat(top, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (lock < 0) {
-		failed = errno == ENOENT ? -EAGAIN
-					 : said(where, errno,
-						"%s/lock, by which the job's tasks meet, cannot be "
-						"made: %s",
-						path, strerror(errno));
+		failed = errno == ENOENT
+				 ? -EAGAIN
+				 : said(where, errno,
+					"%s/lock, by which the job's tasks find each other, "
+					"cannot be created: %s",
+					path, strerror(errno));
 		goto out;
 	}
 	while (flock(lock, LOCK_SH) && errno == EINTR)
@@ -136,7 +138,7 @@ static int enter(const char *path, int rank, char where[PATH_MAX])
 	snprintf(name, sizeof(name), "%ld", turn);
 	said(where, 0, "%s/%ld", path, turn);
 	if (mkdirat(top, name, 0700) && errno != EEXIST) {
-		failed = said(where, errno, "a directory in %s cannot be made: %s", path,
+		failed = said(where, errno, "a directory in %s cannot be created: %s", path,
 			      strerror(errno));
 		goto out;
 	}
@@ -302,7 +304,9 @@ static int enter_or_say_why(const char *base, const char *name, int rank, char w
 		sweep(base, name);
 	if (folder == -EAGAIN)
 		return said(where, ENOENT,
-			    "the directory %s, in which the job's tasks meet, does not stay", path);
+			    "the directory %s, through which the job's tasks communicate, is "
+			    "removed again and again",
+			    path);
 	return folder;
 }
 

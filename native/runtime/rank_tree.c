@@ -29,7 +29,7 @@ int gn_tree_open(struct gn_tree **tree, const struct gn_job_terms *terms)
 
 	*tree = NULL;
 	if (!opened)
-		return gn_tree_failed(ENOMEM, "no memory for the tree of tasks; free some");
+		return gn_tree_failed(ENOMEM, "no memory for the tree of tasks; free some memory");
 	opened->terms = terms;
 	opened->ranks = 1;
 	opened->is_root = 1;

@@ -74,9 +74,9 @@ static int write_message(struct gn_tree *tree, const char *name, const struct gn
 	free(bytes);
 	if (failed) {
 		unlinkat(folder, draft, 0);
-		gn_tree_failed(failed, "%.800s/%s cannot be written: %s; free some room, or set %s",
-			       files_of(tree)->job->where, name, strerror(failed),
-			       tree->terms->directory);
+		gn_tree_failed(
+			failed, "%.800s/%s cannot be written: %s; free some disk space, or set %s",
+			files_of(tree)->job->where, name, strerror(failed), tree->terms->directory);
 	}
 	return failed;
 }
@@ -415,7 +415,7 @@ static int be_root(struct gn_tree *tree, struct gn_message *own, struct gn_messa
 	snprintf(name, sizeof(name), "total.%d", tree->round);
 	if (symlinkat("root", files_of(tree)->job->folder, name) && errno != EEXIST)
 		return gn_tree_failed(
-			errno, "%.800s/%s cannot be made: %s; free some room, or set %s",
+			errno, "%.800s/%s cannot be created: %s; free some disk space, or set %s",
 			files_of(tree)->job->where, name, strerror(errno), tree->terms->directory);
 	return 0;
 }
@@ -528,7 +528,7 @@ int gn_tree_open_files(struct gn_tree *tree)
 	int failed;
 
 	if (!files)
-		return gn_tree_failed(ENOMEM, "no memory for the tree of tasks; free some");
+		return gn_tree_failed(ENOMEM, "no memory for the tree of tasks; free some memory");
 	failed = gn_job_get(tree->terms, &files->job);
 	if (failed) {
 		free(files);

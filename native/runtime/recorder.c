@@ -57,11 +57,11 @@ static const char *remedy(int error)
 	case -EDQUOT:
 		return "make room there";
 	case -EFBIG:
-		return "raise the limit of a file's size (ulimit -f)";
+		return "raise the limit on file size (ulimit -f)";
 	case -ENOMEM:
-		return "raise the limit of address space (ulimit -v)";
+		return "raise the limit on address space (ulimit -v)";
 	}
-	return "make the run's folder one that can be written";
+	return "make the run's folder writable";
 }
 
 static void report(const char *path, int error)

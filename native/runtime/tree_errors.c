@@ -23,6 +23,6 @@ const char *gn_tree_error(void)
 
 int gn_tree_too_large(const struct gn_tree *tree, int failed)
 {
-	return gn_tree_failed(failed, "what task %d sends takes more memory than there is; %s",
+	return gn_tree_failed(failed, "the data of task %d needs more memory than is available; %s",
 			      tree->rank, tree->terms->remedy);
 }

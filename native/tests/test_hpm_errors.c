@@ -303,7 +303,7 @@ static void test_no_folder_to_write_to(void)
 	hpmTstart(1, "measured");
 	hpmTstop(1);
 	/* It is the end that fails, where anything is to be written. */
-	end(0, "HPM WARNING - /no/such/folder/name.hpmraw cannot be made (No such file");
+	end(0, "HPM WARNING - /no/such/folder/name.hpmraw cannot be created (No such file");
 }
 
 static void test_no_mutex(void)

@@ -448,7 +448,7 @@ static void what_is_said_of_odd_variables(void)
 		CHECK_EQ(hpm_env_number("HPM_NUM_INST_PTS", 1, 100000, 1000), 1000);
 	}
 	ignore();
-	CHECK_EQ(times_said("HPM WARNING - HPM_STDOUT=per?haps means neither yes nor no"), 1);
+	CHECK_EQ(times_said("HPM WARNING - HPM_STDOUT=per?haps is neither yes nor no"), 1);
 	CHECK_EQ(times_said("set it to a whole number from 1 to 100000"), 7);
 	CHECK_EQ(end(), 0);
 }

@@ -322,26 +322,26 @@ static void memory_that_is_not_there(void)
 	CHECK_EQ(hpm_items_check(2, item, why), 0);
 	CHECK_EQ(hpm_items_check(0, NULL, why), 0);
 	CHECK_EQ(hpm_items_check(3, (void *)(pages + page - 2 * sizeof(*item)), why), EFAULT);
-	CHECK(!strcmp(why, "out (3 items) is no readable memory"));
+	CHECK(!strcmp(why, "out (3 items) is not readable memory"));
 	CHECK_EQ(hpm_items_check(1, NULL, why), EFAULT);
 	CHECK_EQ(hpm_items_check(-1, item, why), EOVERFLOW);
-	CHECK(!strcmp(why, "num_out is -1, which cannot be"));
+	CHECK(!strcmp(why, "num_out is -1, which is impossible"));
 
 	/* A string that has no end. */
 	memset(pages, 'x', page);
 	item[1].label = pages + page - 10;
 	CHECK_EQ(hpm_items_check(2, item, why), EFAULT);
-	CHECK(!strcmp(why, "item 1: label is no readable memory"));
+	CHECK(!strcmp(why, "item 1: label is not readable memory"));
 	pages[page - 1] = 0;
 	CHECK_EQ(hpm_items_check(2, item, why), 0);
 
 	item[0].num_data = 1000;
 	item[0].data = (void *)(pages + page);
 	CHECK_EQ(hpm_items_check(2, item, why), EFAULT);
-	CHECK(!strcmp(why, "item 0: data is no readable memory"));
+	CHECK(!strcmp(why, "item 0: data is not readable memory"));
 	item[0].num_data = -5;
 	CHECK_EQ(hpm_items_check(2, item, why), EOVERFLOW);
-	CHECK(!strcmp(why, "item 0: num_data is -5, which cannot be"));
+	CHECK(!strcmp(why, "item 0: num_data is -5, which is impossible"));
 
 	make(&items, item, event, times);
 	event[1].spread = (void *)16;
@@ -349,7 +349,7 @@ static void memory_that_is_not_there(void)
 	event[1].spread = NULL;
 	times[7].bins = (void *)8;
 	CHECK_EQ(hpm_items_check(2, item, why), EFAULT);
-	CHECK(!strcmp(why, "item 0: bins is no readable memory"));
+	CHECK(!strcmp(why, "item 0: bins is not readable memory"));
 	munmap(pages, page);
 }
 

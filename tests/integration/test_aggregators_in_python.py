@@ -179,7 +179,7 @@ def test_a_distributor_that_fails_is_told_and_counting_goes_on(tmp_path: Path) -
     done = hpmcount("-a", own, *EVENTS, "true", cwd=tmp_path)
     assert done.returncode == 0
     assert "HPM ERROR - plug-in" in done.stderr
-    assert "the distributor failed: ValueError: no; measuring goes on without it" in done.stderr
+    assert "the distributor failed: ValueError: no; counting continues without it" in done.stderr
     assert "page-faults" in done.stdout
 
 
@@ -200,7 +200,7 @@ def test_a_distributor_that_fails_is_told_and_counting_goes_on(tmp_path: Path) -
         ("    os._exit(0)", "invalid data: its output: at byte 0: nothing is there"),
         ("    os._exit(4)", "the aggregator failed with status 4"),
         ("    sys.exit(3)", "the aggregator failed"),
-        ("    time.sleep(99)", "the aggregator did not come back in time, and was ended"),
+        ("    time.sleep(99)", "the aggregator did not return in time, and was killed"),
         ("    os.write(1, b'junk'); raise OSError('x')", "the aggregator failed: OSError: x"),
     ],
     ids=lambda text: text.strip()[:30],

@@ -92,7 +92,7 @@ def test_one_that_cannot_attach_keeps_the_program_from_running(
     monkeypatch.setattr(Second, "observe", lambda *_: Failing("attach"))
     register(monkeypatch, *capabilities.CAPABILITIES, Second(here))
     assert main(["run", "--name", "r", "--", "touch", "ran"]) == 1
-    said = "second: cannot observe the program: no attach; leave it out: --without second\n"
+    said = "second: cannot observe the program: no attach; omit it: --without second\n"
     assert capfd.readouterr().err == f"gnomon: {said}"
     assert list(here.iterdir()) == []
 

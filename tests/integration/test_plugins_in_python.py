@@ -54,7 +54,7 @@ def test_a_script_in_a_program_that_knows_no_python(
     mpi: Mpi, ranks_programs: Programs, tmp_path: Path, script: Path
 ) -> None:
     done = start(mpi, ranks_programs[mpi], tmp_path, script, status=None)
-    assert "own.py is written in Python, which this program does not know of; " in done.err
+    assert "own.py is written in Python, but this program has no Python to run it; " in done.err
     assert "Set HPM_PYTHON" in done.err
     assert len(reports(tmp_path)) == 4
 
@@ -74,7 +74,7 @@ def test_a_script_that_goes_wrong(
         assert one(rows(tmp_path / "ranks.csv"), "page-faults")["value"] == "700"
         assert "missing: [2]" in (tmp_path / "ranks.hpm").read_text()
     else:
-        assert "the aggregator failed: it did not come back within 10 s (" in done.err
+        assert "the aggregator failed: it did not return within 10 s (" in done.err
         values = [one(rows(tmp_path / n), "page-faults")["value"] for n in reports(tmp_path)]
         assert sorted(values) == ["100", "200", "300", "400"]
 

@@ -83,7 +83,7 @@ SAYS = {
     "overflows": "the aggregator failed: it crashed: SIGSEGV, ",
     "aborts": "the aggregator failed: it crashed: SIGABRT, ",
     "exits": "the aggregator failed: it called exit; ",
-    "hangs": "the aggregator failed: it did not come back within 3 s (",
+    "hangs": "the aggregator failed: it did not return within 3 s (",
     "length": "the aggregator returned invalid data: num_out is 1073741824; ",
     "pointer": "the aggregator failed: it crashed: SIGSEGV, ",
     "null": "the aggregator returned invalid data: num_out is 2 and out is NULL; ",

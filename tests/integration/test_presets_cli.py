@@ -104,7 +104,9 @@ def test_presets_for_other_pmus_are_told_of(tmp_path: Path) -> None:
     path.write_text('pmus = ["knl"]\n[preset.MINE]\nevents = ["page-faults"]\n')
     said = " ".join(gnomon("presets", "--presets", path, "MINE").stdout.split())
     # Where libpfm4 does not know the CPU there is no name to say.
-    assert re.search(rf"{path} has it for PMU knl only, (not for|and libpfm4 names no PMU)", said)
+    assert re.search(
+        rf"{path} defines it for PMU knl only, (not for|and libpfm4 names no PMU)", said
+    )
     assert "did you mean" not in said
     assert "MINE" not in listed("--presets", path)
     said = " ".join(gnomon("presets", "--presets", path).stdout.split())
@@ -115,7 +117,7 @@ def test_presets_for_other_pmus_are_told_of(tmp_path: Path) -> None:
         assert "PAPI_TOT_INS" in rows
     counts = gnomon("count", "--presets", path, "-e", "MINE,page-faults", "--", "true")
     assert counts.returncode == 0
-    assert "has it for PMU knl only" in " ".join(counts.stdout.split() + counts.stderr.split())
+    assert "defines it for PMU knl only" in " ".join(counts.stdout.split() + counts.stderr.split())
 
 
 def test_details_say_once_why() -> None:

@@ -158,7 +158,9 @@ def test_a_directory_that_cannot_be_used(
                   variables={"HPM_AGGREGATE_DIR": nowhere})  # fmt: skip
     said = f"the directory {nowhere}/hpm-"
     assert done.out.count(said) == 4
-    assert done.out.count("cannot be made: No such file or directory; set HPM_AGGREGATE_DIR") == 4
+    assert (
+        done.out.count("cannot be created: No such file or directory; set HPM_AGGREGATE_DIR") == 4
+    )
 
 
 def nodes(mpi: Mpi, folder: Path) -> dict[str, str]:

@@ -102,7 +102,7 @@ def test_a_file(print_events: Path, tmp_path: Path) -> None:
     refused = {name for name, answer in answers.items() if answer["error"]}
     assert {"ITSELF", "NOWHERE", "MANY", "ON_NONE"} <= refused
     said = answers["ITSELF"]["message"]
-    assert "preset ITSELF is made of itself (ITSELF of ITSELF); mend" in said
+    assert "preset ITSELF is defined by itself (ITSELF of ITSELF); correct" in said
     assert answers["WHOLE"]["events"][0]["terms"][1][0] == -6
     assert answers["SHARE"]["events"][0]["unit"] == "%"
     assert answers["RATE"]["events"][0]["unit"] == "/s"

@@ -349,7 +349,7 @@ def test_a_file_that_another_process_wrote_meanwhile(tmp_path: Path) -> None:
     compile_c(tmp_path, HELLO, name="first")
     assert run(tmp_path / "first", folder=tmp_path).stderr == ""
     done = run(program, folder=tmp_path)
-    assert done.stderr.startswith(f"HPM WARNING - {tmp_path}/hello.hpm is replaced, which another")
+    assert done.stderr.startswith(f"HPM WARNING - {tmp_path}/hello.hpm, written by another")
     assert done.stderr.endswith("set HPM_UNIQUE_FILE_NAME=1\n")
     assert done.stderr.count("\n") == 1
     assert run(program, folder=tmp_path, HPM_UNIQUE_FILE_NAME="1").stderr == ""

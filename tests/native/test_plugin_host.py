@@ -199,12 +199,12 @@ _INVALID = "the aggregator returned invalid data: "
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        ("negative", _INVALID + "num_out is -1, which cannot be"),
-        ("many", _INVALID + "out (1000000 items) is no readable memory"),
-        ("null", _INVALID + "out (2 items) is no readable memory"),
-        ("data", _INVALID + "item 0: data is no readable memory"),
-        ("text", _INVALID + "item 0: label is no readable memory"),
-        ("how", _INVALID + "item 0: how a value came to be is 77, which cannot be"),
+        ("negative", _INVALID + "num_out is -1, which is impossible"),
+        ("many", _INVALID + "out (1000000 items) is not readable memory"),
+        ("null", _INVALID + "out (2 items) is not readable memory"),
+        ("data", _INVALID + "item 0: data is not readable memory"),
+        ("text", _INVALID + "item 0: label is not readable memory"),
+        ("how", _INVALID + "item 0: how a value was obtained is 77, which is impossible"),
         ("errno", "the aggregator failed: No space left on device"),
         ("other", "the aggregator failed: it returned a negative number"),
     ],

@@ -142,9 +142,7 @@ def test_a_folder_that_cannot_be_written(built: Path, tmp_path: Path) -> None:
     assert (done.returncode, files) == (0, {})
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"gnomon: {tmp_path}/folder/")
-    assert line.endswith(
-        ": naps records nothing: Not a directory; make the run's folder one that can be written"
-    )
+    assert line.endswith(": naps records nothing: Not a directory; make the run's folder writable")
 
 
 def test_a_full_pipe_for_its_messages_is_not_waited_for(built: Path, tmp_path: Path) -> None:

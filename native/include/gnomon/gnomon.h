@@ -42,7 +42,7 @@ GN_API int gn_version(void);
 /* What went wrong. Names and numbers are those of PAPI 7. */
 enum gn_error {
 	GN_OK = 0,
-	GN_EINVAL = -1,	     /* a wrong argument, or a call that makes no sense now */
+	GN_EINVAL = -1,	     /* a wrong argument, or a call that is not possible now */
 	GN_ENOMEM = -2,	     /* out of memory */
 	GN_ESYS = -3,	     /* a system call failed */
 	GN_ECMP = -4,	     /* the component cannot do it */

@@ -239,7 +239,7 @@ class MultiplexCounting:
         except OSError as error:
             raise KernelError(
                 f"multiplexing: no thread that rotates the events ({error.strerror}); "
-                "raise the limit of processes (ulimit -u), or count without multiplexing"
+                "raise the limit on processes (ulimit -u), or count without multiplexing"
             ) from None
 
     def _open_clock(self) -> PerfCounting:

@@ -162,7 +162,7 @@ def _presets(facts: Machine) -> Check:
             "limited",
             str(error),
             "no event is counted: every command refuses the file",
-            "mend the file, or take it out of GNOMON_PRESETS",
+            "correct the file, or remove it from GNOMON_PRESETS",
         )
     defined = [preset for preset in machine_presets if preset.events]
     families = sorted({preset.family for preset in machine_presets})

@@ -99,8 +99,8 @@ def _attach(observer: Observer, pid: int) -> None:
         if not observer.name:
             raise
         raise ObserverError(
-            f"{observer.name}: cannot observe the program: {error.strerror or error}; leave it "
-            f"out: --without {observer.name}"
+            f"{observer.name}: cannot observe the program: {error.strerror or error}; omit it: "
+            f"--without {observer.name}"
         ) from None
 
 

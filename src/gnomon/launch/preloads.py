@@ -123,13 +123,13 @@ def _checked(observer: str, path: str) -> str:
     if any(separator in path for separator in _SEPARATORS):
         raise ObserverError(
             f"{observer}: {path} cannot be loaded into the program: its path has a space or a "
-            "colon, which separate libraries; install Gnomon in another folder, or leave it out: "
+            "colon, which separate libraries; install Gnomon in another folder, or omit it: "
             f"--without {observer}"
         )
     # The dynamic loader would complain into the program's own output.
     if not os.access(path, os.R_OK):
         raise ObserverError(
             f"{observer}: {path}, which the program is to load, is not there or cannot be read; "
-            f"install Gnomon again, or leave it out: --without {observer}"
+            f"install Gnomon again, or omit it: --without {observer}"
         )
     return path

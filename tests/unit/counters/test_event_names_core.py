@@ -90,7 +90,7 @@ def test_bytes_that_are_no_utf8_come_back() -> None:
 
 
 def test_a_long_name_is_told_to_be_one() -> None:
-    with pytest.raises(EventNameError, match="more than 255 letters; take a shorter one"):
+    with pytest.raises(EventNameError, match="more than 255 letters; use a shorter one"):
         resolve("x" * 256)
     with pytest.raises(UsageError):
         resolve("x" * 1_000_000)

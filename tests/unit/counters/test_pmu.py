@@ -110,7 +110,7 @@ def test_bits_that_a_config_has_not(tmp_path: Path, layout: str) -> None:
     root = plant(tmp_path, files)
     terms = pmu_terms("odd/event=1/")
     assert terms is not None
-    with pytest.raises(EventNameError, match="names no bits of a config"):
+    with pytest.raises(EventNameError, match="does not name bits of a config"):
         of(root, "odd").encode(terms, "odd/event=1/")
 
 

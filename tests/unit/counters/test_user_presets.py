@@ -132,7 +132,7 @@ def test_presets_for_other_pmus_are_not_here(tmp_path: Path) -> None:
     assert [preset.name for preset in presets.users_of(("knl",))] == ["MINE"]
     assert presets.users_of(("skx",)) == ()
     presets.load(write(tmp_path, "CPU,knl\nPRESET,MINE,NOT_DERIVED,task-clock\n", "mine.csv"))
-    with pytest.raises(EventUnavailableError, match=r"mine\.csv has it for PMU knl only"):
+    with pytest.raises(EventUnavailableError, match=r"mine\.csv defines it for PMU knl only"):
         one("MINE")
     with pytest.raises(EventNameError):
         one("YOURS")
@@ -152,14 +152,14 @@ def test_presets_that_extend_ours(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[preset.A]\nevents = ["A"]\n', "preset A is made of itself"),
+        ('[preset.A]\nevents = ["A"]\n', "preset A is defined by itself"),
         (
             '[preset.A]\nevents = ["B"]\n[preset.B]\nevents = ["A"]\n',
-            "made of itself (A of B of A)",
+            "defined by itself (A of B of A)",
         ),
         ('[preset.A]\nevents = ["no_such_event"]\n', "native event 'no_such_event'"),
         ('[preset.A]\nevents = ["io:::read_bytes"]\n', "component io, which is not counted"),
-        ('[preset.A]\nevents = ["sched:sched_p*"]\n', "is several events"),
+        ('[preset.A]\nevents = ["sched:sched_p*"]\n', "stands for several events"),
         ('[preset.A]\nevents = ["B"]\n[absent]\nB = "it is gone"\n', "B: it is gone"),
         ('[preset.A]\nevents = ["cpu/foo=1/"]\n', "native event 'cpu/foo=1/'"),
     ],

@@ -136,7 +136,7 @@ class PowerComponent(SensorComponent):
             if terms is None or self._pmu(terms.pmu) is None:
                 return ()
             if mods.exclude:
-                raise EventNameError(name, "energy is of every mode; leave the modifier out")
+                raise EventNameError(name, "energy is of every mode; omit the modifier")
             return (self._perf_event(name, base),)
         for info in self._perf_infos(sliced=True):
             if info.name == name:

@@ -146,7 +146,7 @@ class UncoreComponent:
                 raise EventNameError(name, "no event of the unit between the slashes")
             return ()
         if mods.exclude:
-            raise EventNameError(name, "uncore units count in every mode; leave the modifier out")
+            raise EventNameError(name, "uncore units count in every mode; omit the modifier")
         own = {key for key in ("per", "socket") if not (units[0].path / "format" / key).exists()}
         asked = {key: value or "" for key, value in terms.terms if key in own}
         rest_terms = PmuTerms(terms.pmu, tuple(t for t in terms.terms if t[0] not in own))

@@ -220,7 +220,7 @@ def _distributed(plugin: Plugin, environment: Mapping[str, str], source: str) ->
     failure = _failure(ended, "distributor")
     if failure:
         return EnvironmentChanges(
-            {}, f"plug-in {plugin.name}: {failure}; measuring goes on without it"
+            {}, f"plug-in {plugin.name}: {failure}; counting continues without it"
         )
     changes: dict[str, str | None] = {}
     for entry in ended.changes.split(b"\0")[:-1]:
@@ -291,7 +291,9 @@ def _failure(ended: plugin_process.PluginResult, function: str, *, hurried: bool
     if ended.is_late and hurried:
         return f"the {function} was ended: the job was, and launchers kill a moment after that"
     if ended.is_late:
-        return f"the {function} did not come back in time, and was ended ({_TIMEOUT} gives it more)"
+        return (
+            f"the {function} did not return in time, and was killed ({_TIMEOUT} gives it more time)"
+        )
     said = [line.removeprefix(_PREFIX) for line in ended.said.splitlines() if line.strip()]
     if ended.status < 0:
         from gnomon.units import signal_name
