@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gnomon.counters import presets
-from gnomon.counters.presets import Family, Preset
+from gnomon.counters.presets import Preset, PresetFamily
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "src" / "gnomon" / "counters" / "presets" / "data"
@@ -135,7 +135,7 @@ def pages() -> dict[str, str]:
     return found
 
 
-def _index(families: dict[str, Family]) -> str:
+def _index(families: dict[str, PresetFamily]) -> str:
     counts = []
     for _, columns in VENDORS.values():
         for name in columns:
@@ -164,7 +164,7 @@ def _index(families: dict[str, Family]) -> str:
     )
 
 
-def _vendor_page(vendor: str, columns: dict[Family, str]) -> str:
+def _vendor_page(vendor: str, columns: dict[PresetFamily, str]) -> str:
     rows, entries = [], []
     for name, description in _order().items():
         row = [(title, family, _preset(family, name)) for family, title in columns.items()]
@@ -181,7 +181,7 @@ def _vendor_page(vendor: str, columns: dict[Family, str]) -> str:
     )
 
 
-def _entry(row: list[tuple[str, Family, Preset]], families: int) -> Iterator[str]:
+def _entry(row: list[tuple[str, PresetFamily, Preset]], families: int) -> Iterator[str]:
     """Yield what a preset is, once for all the families where it is the same."""
     same: dict[str, list[str]] = {}
     for title, _, preset in row:
@@ -195,7 +195,7 @@ def _entry(row: list[tuple[str, Family, Preset]], families: int) -> Iterator[str
         yield f"\n: {who}{text}\n"
 
 
-def _cell(family: Family, preset: Preset) -> str:
+def _cell(family: PresetFamily, preset: Preset) -> str:
     if not preset.events:
         return "—"
     unknown = [UNKNOWN["event"].get(pmu, {}) for pmu in family.pmus]
@@ -205,7 +205,7 @@ def _cell(family: Family, preset: Preset) -> str:
     return SIGNS[preset.kind] + ("*" if new else "") + ("†" if newer else "")
 
 
-def _preset(family: Family, name: str) -> Preset:
+def _preset(family: PresetFamily, name: str) -> Preset:
     preset = family.preset(name)
     if preset is None:
         raise SystemExit(f"{family.name} does not speak of {name}")

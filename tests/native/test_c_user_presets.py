@@ -32,7 +32,7 @@ def no_presets_left() -> Iterator[None]:
     presets.forget()
 
 
-def load(files: tuple[Path, ...]) -> tuple[list[presets.Family], PresetFileError | None]:
+def load(files: tuple[Path, ...]) -> tuple[list[presets.PresetFamily], PresetFileError | None]:
     """Return what Python makes of the files, as of a variable that names them."""
     presets.forget()
     try:

@@ -12,7 +12,7 @@ from gnomon.counters.allocation import CorePmu, named
 from gnomon.counters.allocation.constraint_tables import (
     Bits,
     Condition,
-    Family,
+    PmuConstraints,
     Rule,
     SharedRegisters,
 )
@@ -65,7 +65,7 @@ def invent(counters: int, kinds: Sequence[Kind], registers: int) -> Invented:
 
     machine = Invented(tuple(kinds), registers, named("slm"))
     sharing = [at for at, kind in enumerate(kinds) if kind.is_sharing]
-    family = Family(
+    family = PmuConstraints(
         name="invented",
         title="an invented PMU",
         source="this test",

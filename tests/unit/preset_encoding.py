@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gnomon.counters import presets
-from gnomon.counters.presets import Family
+from gnomon.counters.presets import PresetFamily
 
 _ASK = """
 import json, sys
@@ -113,7 +113,7 @@ class Encoded(NamedTuple):
         return {pmu: events for pmu, events in found.items() if events}
 
 
-def natives_of(family: Family) -> list[str]:
+def natives_of(family: PresetFamily) -> list[str]:
     """Return the native events of a family's presets, each once, the kernel's generic ones too."""
     return list(dict.fromkeys(event for preset in family.presets for event in preset.events))
 

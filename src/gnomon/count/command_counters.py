@@ -34,7 +34,7 @@ _EXECVE_NS = 500_000_000
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gnomon.counters.thread_counters import TaskCounting, TaskRow
+    from gnomon.counters.thread_counters import TaskRow, TaskSession
     from gnomon.model.capability_result import Collected
 
 
@@ -230,7 +230,7 @@ class CommandCounters(CountingObserver):
             GnomonError: threads cannot be told apart here.
         """
         self._order = [event.name for event in wanted.events]
-        self._tasks: TaskCounting | None = None
+        self._tasks: TaskSession | None = None
         self._task_events: tuple[Event, ...] = ()
         self._rows: tuple[TaskRow, ...] | None = None
         self._notes = [*wanted.notes]
@@ -310,7 +310,7 @@ class CommandCounters(CountingObserver):
         if not events:
             return
         from gnomon.counters.perf_errors import explain
-        from gnomon.counters.thread_counters import TaskCounting, open_tasks
+        from gnomon.counters.thread_counters import TaskSession, open_tasks
 
         raise_nofile((len(events) * 4 + 1) * (os.cpu_count() or 1) + 64)
         try:
@@ -330,7 +330,7 @@ class CommandCounters(CountingObserver):
         self.unavailable += tuple(
             Unavailable(one.event.name, one.reason, one.remedy, one.errno) for one in opened.refused
         )
-        if isinstance(opened.counting, TaskCounting):
+        if isinstance(opened.counting, TaskSession):
             self._tasks = opened.counting
             self._tasks.rank_of = _rank_asker()
             self._task_events = opened.events

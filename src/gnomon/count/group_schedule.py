@@ -16,7 +16,7 @@ from gnomon.counters.event_resolver import EventResolution
 from gnomon.counters.event_set_options import LONGEST_SLICE_MS, SHORTEST_SLICE_MS, SLICE_MS
 from gnomon.counters.multiplex import ALWAYS_ENABLED, FEW_TURNS
 from gnomon.counters.open_components import OpenComponents
-from gnomon.counters.perf_counting import PerfCounting
+from gnomon.counters.perf_counting import PerfSession
 from gnomon.counters.perf_spec import NativeCounts, PerfSpec, join
 from gnomon.errors import UsageError
 from gnomon.launch.clock import raw_clock_ns
@@ -152,7 +152,7 @@ class _Turns:
 
     def __init__(self, group: SelectedGroup) -> None:
         self.group = group
-        self._counting: PerfCounting | None = None
+        self._counting: PerfSession | None = None
         self.events: tuple[Event, ...] = ()
         self.natives: list[list[int]] = []
         self.refused: tuple[Unavailable, ...] = ()
@@ -163,7 +163,7 @@ class _Turns:
     def open(self, pid: int, *, begins: bool) -> None:
         """Open them on a process: on from its execve, or off."""
         target = Target(pid=pid, inherit=True, command=begins, sharing=Sharing.KERNEL)
-        self._counting = PerfCounting(target)
+        self._counting = PerfSession(target)
         wanted = self.group.wanted.events
         added = self._counting.add([e for e in wanted if isinstance(e.spec, PerfSpec)])
         self.events = added.events
@@ -223,7 +223,7 @@ class _TurnCounts(CountingObserver):
         self._slice_ns = slice_ms * 1_000_000
         self._turns = [_Turns(group) for group in groups]
         self._takers: list[_Turns] = []
-        self._clock = PerfCounting(Target())
+        self._clock = PerfSession(Target())
         self._at = 0
         self._since_ns = 0
         self._whole_ns = 0
@@ -250,7 +250,7 @@ class _TurnCounts(CountingObserver):
                 self._takers.append(turns)
         missing = {one.event: one for turns in self._turns for one in turns.refused}
         self.unavailable += tuple(missing.values())
-        self._clock = PerfCounting(Target(pid=pid, inherit=True, command=True))
+        self._clock = PerfSession(Target(pid=pid, inherit=True, command=True))
         self._clock.add([ALWAYS_ENABLED])
         self._rest.counting().start(pid)
 

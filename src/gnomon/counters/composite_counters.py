@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from gnomon.counters.component import CounterSession, RawCount, ResettableSession
 
 
-class JoinedCounting:
+class JoinedSession:
     """Countings that start, are read and stop together; meets `component.CounterSession`.
 
     `places[i]` says where the counts of `parts[i]` stand among all.
@@ -44,7 +44,7 @@ class JoinedCounting:
         return tuple(ordered)
 
 
-class JoinedResettable(JoinedCounting):
+class JoinedResettableSession(JoinedSession):
     """Countings that are reset together, too; meets `component.ResettableSession`."""
 
     def __init__(self, parts: Sequence[ResettableSession], places: Sequence[Sequence[int]]) -> None:
@@ -56,7 +56,7 @@ class JoinedResettable(JoinedCounting):
         return self._order([part.take() for part in self._resettable])
 
 
-class ResettableCounting:
+class ResettingSession:
     """A counting whose zero can be moved while it counts; meets `component.ResettableSession`.
 
     A reset is a read: what was counted until then is subtracted from then on, so that nothing is

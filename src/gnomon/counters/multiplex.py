@@ -26,7 +26,7 @@ from gnomon.counters.component import (
     Sharing,
     Target,
 )
-from gnomon.counters.perf_counting import PerfCounting, are_braced, ended_error, fit, refused_error
+from gnomon.counters.perf_counting import PerfSession, are_braced, ended_error, fit, refused_error
 from gnomon.counters.perf_spec import NativeCounts, PerfSpec, pmu_of
 from gnomon.counters.perf_targets import PerfTarget, has_ended
 from gnomon.counters.procfs import read_number
@@ -49,7 +49,7 @@ ALWAYS_ENABLED = Event(
 _ATTEMPTS = 5
 
 
-class MultiplexCounting:
+class MultiplexSession:
     """Events in groups that take turns; meets `component.ExtendableSession`.
 
     An event is tried when it is added. The groups are formed and opened at the start, once for as
@@ -64,8 +64,8 @@ class MultiplexCounting:
         self._sysfs = sysfs
         self._events: list[Event] = []
         self._plan: tuple[tuple[int, ...], ...] = ()
-        self._parts: list[PerfCounting] = []
-        self._clock: PerfCounting | None = None
+        self._parts: list[PerfSession] = []
+        self._clock: PerfSession | None = None
         self._rotation = _core.Rotation()
         self._by_kernel_ns = 0
 
@@ -75,7 +75,7 @@ class MultiplexCounting:
         refused: list[Refusal] = []
         notes: list[str] = []
         for event in events:
-            trial = PerfCounting(self._target)
+            trial = PerfSession(self._target)
             trial.add([e for e in (*self._events, *kept) if are_braced(e, event)])
             added = trial.add([event])
             trial.close()
@@ -211,7 +211,7 @@ class MultiplexCounting:
             self._make_thread()
         for _ in range(_ATTEMPTS):
             for places in self._plan:
-                part = PerfCounting(self._target)
+                part = PerfSession(self._target)
                 self._parts.append(part)
                 added = part.add(_braced([self._events[place] for place in places]))
                 if added.refused:
@@ -242,13 +242,13 @@ class MultiplexCounting:
                 "raise the limit on processes (ulimit -u), or count without multiplexing"
             ) from None
 
-    def _open_clock(self) -> PerfCounting:
+    def _open_clock(self) -> PerfSession:
         """Open the event that is enabled all the time, in the context of those that take turns.
 
         `gnomon/rotate.h` says why. Where that fails, values are too small by what programming the
         PMU takes.
         """
-        clock = PerfCounting(self._target)
+        clock = PerfSession(self._target)
         clock.add([ALWAYS_ENABLED])
         guides = [event for event in self._events if event.spec.hardware and not self._by_kernel_ns]
         if guides and clock.add([guides[0]._replace(group=ALWAYS_ENABLED.group)]).events:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from gnomon.counters.component import Event, Refusal, ResettableSession, Target, is_extendable
 from gnomon.counters.component_registry import note_use
-from gnomon.counters.composite_counters import JoinedResettable, ResettableCounting
+from gnomon.counters.composite_counters import JoinedResettableSession, ResettingSession
 from gnomon.counters.event_resolver import owner
 from gnomon.counters.perf_counting import refused_error
 
@@ -95,7 +95,7 @@ class OpenComponents:
         """Return all of it as one counting, in the order of the events."""
         if len(self._parts) == 1:
             return self._parts[0].counting
-        return JoinedResettable(
+        return JoinedResettableSession(
             [part.counting for part in self._parts], [part.places for part in self._parts]
         )
 
@@ -132,7 +132,7 @@ class OpenComponents:
             return None, (), opened.refused
         grows = opened.counting if is_extendable(opened.counting) else None
         gauges = [event.info.gauge for event in opened.events]
-        counting = grows or ResettableCounting(opened.counting, gauges)
+        counting = grows or ResettingSession(opened.counting, gauges)
         part = _Part(component, counting, grows)
         self._parts.append(part)
         return part, opened.events, opened.refused
@@ -146,4 +146,4 @@ class OpenComponents:
             raise refused_error(opened.refused[0])
         part.counting.close()
         gauges = [event.info.gauge for event in opened.events]
-        part.counting = ResettableCounting(opened.counting, gauges)
+        part.counting = ResettingSession(opened.counting, gauges)

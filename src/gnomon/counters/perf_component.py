@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from gnomon import _core
 from gnomon.counters.component import Availability, Event, EventInfo, OpenResult, Sharing, Target
 from gnomon.counters.event_grammar import DOMAINS
-from gnomon.counters.perf_counting import PerfCounting
+from gnomon.counters.perf_counting import PerfSession
 from gnomon.counters.perf_spec import COMPONENTS, PerfSpec, Term, flags_of
 from gnomon.counters.sysfs_pmu import SYSFS, Encoding
 from gnomon.model.value import Scope
@@ -69,11 +69,11 @@ def open_events(events: Sequence[Event], target: Target) -> OpenResult:
     """
     counting: ExtendableSession
     if target.sharing is Sharing.ROTATED:
-        from gnomon.counters.multiplex import MultiplexCounting
+        from gnomon.counters.multiplex import MultiplexSession
 
-        counting = MultiplexCounting(target)
+        counting = MultiplexSession(target)
     else:
-        counting = PerfCounting(target)
+        counting = PerfSession(target)
     added = counting.add(events)
     return OpenResult(counting if added.events else None, *added)
 

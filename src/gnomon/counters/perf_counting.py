@@ -50,7 +50,7 @@ class _FullError(_core.OpenError):
     """No more events than these can be in one group of the core."""
 
 
-class PerfCounting:
+class PerfSession:
     """Events opened on one or more places; meets `component.ExtendableSession`.
 
     Where nothing is inherited and the kernel is not to rotate them, all events of a place form one
@@ -106,7 +106,7 @@ class PerfCounting:
         own = range(first, first + len(self._specs[index].terms))
         leads = any(leader in own and n not in own for n, leader in enumerate(leaders))
         if rest and leads:
-            anew = PerfCounting(self._target)
+            anew = PerfSession(self._target)
             refused = anew.add(rest).refused
             if refused:
                 anew.close()
@@ -302,7 +302,7 @@ class PerfCounting:
         return Refusal(event, reason, remedy, number, pmu)
 
     def _opens_alone(self, event: Event) -> bool:
-        alone = PerfCounting(self._target)
+        alone = PerfSession(self._target)
         try:
             alone._open(event)
         except _core.OpenError:

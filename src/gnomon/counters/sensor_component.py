@@ -15,7 +15,7 @@ from gnomon.counters.component import (
     Refusal,
     Target,
 )
-from gnomon.counters.sensor_counters import SensorCounting
+from gnomon.counters.sensor_counters import SensorSession
 from gnomon.counters.sensors import Sensor, fields_of
 from gnomon.counters.snapshot_component import PROC, SYSFS, Problem
 from gnomon.model.value import Domain, How, Scope
@@ -81,7 +81,7 @@ class SensorComponent(ABC):
         if not opened:
             return OpenResult(None, (), refused)
         kept = [event.spec for event in opened]
-        counting = SensorCounting(kept, self.read, self.ranges(fields_of(kept)), target.command)
+        counting = SensorSession(kept, self.read, self.ranges(fields_of(kept)), target.command)
         if target.command:
             opened = tuple(_as_sampled(event) for event in opened)
         return OpenResult(counting, opened, refused, _notes(opened))

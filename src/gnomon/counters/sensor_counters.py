@@ -26,7 +26,7 @@ _DUTY = 100
 _MOST = 1 << 63
 
 
-class SensorCounting:
+class SensorSession:
     """Sensors that are read, followed and sampled; meets `component.CounterSession`.
 
     For a command the counters are first read at construction, because the program may run already

@@ -21,7 +21,13 @@ from gnomon.counters.component import (
 )
 from gnomon.counters.gauge_sampler import PERIOD_NS
 from gnomon.counters.procfs import ProcessFiles
-from gnomon.counters.snapshot_counters import Snapshot, SnapshotCounting, Sources, Tally, current
+from gnomon.counters.snapshot_counters import (
+    CountedField,
+    Snapshot,
+    SnapshotSession,
+    Sources,
+    current,
+)
 from gnomon.errors import EventNameError
 from gnomon.model.value import Domain, How, Scope
 from gnomon.named_tuple import NamedTuple
@@ -39,11 +45,11 @@ Problem = tuple[str, str, int]
 """Why something cannot be counted: reason, remedy, error number (0 if none was involved)."""
 
 
-class Offer(NamedTuple):
+class OfferedEvent(NamedTuple):
     """An event that a component has here, and what it counts."""
 
     info: EventInfo
-    tally: Tally
+    tally: CountedField
 
 
 class SnapshotComponent(ABC):
@@ -81,11 +87,11 @@ class SnapshotComponent(ABC):
         return Path(self._sys)
 
     @abstractmethod
-    def offers(self, *, idle: bool) -> Iterator[Offer]:
+    def offers(self, *, idle: bool) -> Iterator[OfferedEvent]:
         """Yield every event here; with `idle` also those of idle units."""
 
     @abstractmethod
-    def node_snapshot(self, tallies: Sequence[Tally]) -> Snapshot:
+    def node_snapshot(self, tallies: Sequence[CountedField]) -> Snapshot:
         """Return the machine's numbers that the tallies need."""
 
     def process_snapshot(
@@ -97,7 +103,7 @@ class SnapshotComponent(ABC):
         return {}
 
     @abstractmethod
-    def node_problem(self, tally: Tally) -> Problem:
+    def node_problem(self, tally: CountedField) -> Problem:
         """Return why a number of the machine is not there."""
 
     def file_of(self, field: str) -> str:  # noqa: ARG002
@@ -117,7 +123,7 @@ class SnapshotComponent(ABC):
             works |= len(missing) < len(tallies)
             problems.extend(missing.values())
         if not offers:
-            problems.append(self.node_problem(Tally((), None, Scope.NODE)))
+            problems.append(self.node_problem(CountedField((), None, Scope.NODE)))
         reason, remedy, number = problems[0] if problems else ("", "", 0)
         return Availability(works, reason, remedy, number)
 
@@ -173,15 +179,17 @@ class SnapshotComponent(ABC):
             attach=lambda pid: self._attach(pid, tallies),
             process=self.process_snapshot,
         )
-        counting = SnapshotCounting(tallies, target, sources, files)
+        counting = SnapshotSession(tallies, target, sources, files)
         return OpenResult(counting, opened, refused, _notes(opened, target))
 
-    def _attach(self, pid: int | str, tallies: Sequence[Tally]) -> ProcessFiles:
+    def _attach(self, pid: int | str, tallies: Sequence[CountedField]) -> ProcessFiles:
         return ProcessFiles(self._proc, pid, {self.file_of(field) for field in _fields(tallies)})
 
-    def _missing(self, tallies: Sequence[Tally], target: Target) -> dict[Tally, Problem]:
+    def _missing(
+        self, tallies: Sequence[CountedField], target: Target
+    ) -> dict[CountedField, Problem]:
         """Return the tallies that cannot be read on the target now, each with the problem."""
-        missing: dict[Tally, Problem] = {}
+        missing: dict[CountedField, Problem] = {}
         node = [tally for tally in tallies if tally.scope is not Scope.PROCESS]
         own = [tally for tally in tallies if tally.scope is Scope.PROCESS]
         if node:
@@ -191,7 +199,9 @@ class SnapshotComponent(ABC):
             missing.update(self._missing_of_process(own, target))
         return missing
 
-    def _missing_of_process(self, tallies: Sequence[Tally], target: Target) -> dict[Tally, Problem]:
+    def _missing_of_process(
+        self, tallies: Sequence[CountedField], target: Target
+    ) -> dict[CountedField, Problem]:
         if target.cpu >= 0 or (target.pid or 0) < 0:
             problem = (
                 "it belongs to a process, wherever that runs, and not to a CPU",
@@ -216,7 +226,7 @@ class SnapshotComponent(ABC):
         finally:
             files.close()
 
-    def _process_problem(self, tally: Tally, files: ProcessFiles, pid: int | str) -> Problem:
+    def _process_problem(self, tally: CountedField, files: ProcessFiles, pid: int | str) -> Problem:
         file = self.file_of(tally.fields[0])
         path = f"{self._proc}/{pid}/{file}"
         number = files.errors.get(file, 0)
@@ -237,11 +247,11 @@ class SnapshotComponent(ABC):
         return f"{path} does not hold it", "there is none on this kernel; see proc(5)", 0
 
 
-def _fields(tallies: Sequence[Tally]) -> frozenset[str]:
+def _fields(tallies: Sequence[CountedField]) -> frozenset[str]:
     return frozenset(name for t in tallies if t.scope is Scope.PROCESS for name in t.fields)
 
 
-def _is_sampled(tally: Tally, target: Target) -> bool:
+def _is_sampled(tally: CountedField, target: Target) -> bool:
     return target.command and tally.gauge and tally.scope is Scope.PROCESS
 
 

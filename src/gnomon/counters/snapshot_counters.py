@@ -1,7 +1,7 @@
 """Counting by taking differences of numbers that the kernel keeps in files.
 
 A snapshot is what some files of /proc or /sys hold at one moment, ordered by unit: a disk, a
-network link, a memory node, a process. `SnapshotCounting` takes one at the start, another when it
+network link, a memory node, a process. `SnapshotSession` takes one at the start, another when it
 is read, and gives the differences; of gauges (resident memory, say) it gives the present value.
 
 What is not certain is not given: a counter that went backwards without a known width to wrap at, a
@@ -55,7 +55,7 @@ PROCESS = ""
 """Name of the unit that is the process itself."""
 
 
-class Tally(NamedTuple):
+class CountedField(NamedTuple):
     """What one event counts: a field of one unit, or the sum of that field over units.
 
     Attributes:
@@ -89,7 +89,7 @@ class Sources(NamedTuple):
     process: Callable[[ProcessFiles, frozenset[str]], Snapshot]
 
 
-class SnapshotCounting:
+class SnapshotSession:
     """Events counted as differences between snapshots; meets `component.CounterSession`.
 
     For a command, what belongs to the machine is first read here, at construction, because the
@@ -100,7 +100,7 @@ class SnapshotCounting:
 
     def __init__(
         self,
-        tallies: Sequence[Tally],
+        tallies: Sequence[CountedField],
         target: Target,
         sources: Sources,
         files: ProcessFiles | None = None,
@@ -246,7 +246,7 @@ class SnapshotCounting:
         return tuple(counts)
 
 
-def current(tally: Tally, now: Snapshot) -> int | None:
+def current(tally: CountedField, now: Snapshot) -> int | None:
     """Return the present value of a tally, None if it is not there."""
     units = (
         [now.get(tally.unit)] if tally.unit is not None else [u for u in now.values() if u.summed]
@@ -255,7 +255,7 @@ def current(tally: Tally, now: Snapshot) -> int | None:
     return _total(numbers, tally.factor)
 
 
-def difference(tally: Tally, base: Snapshot, now: Snapshot) -> int | None:
+def difference(tally: CountedField, base: Snapshot, now: Snapshot) -> int | None:
     """Return a tally's increase between two snapshots, None where that is not certain.
 
     A unit that appeared in between counts in full if its identity is newer than all that were
@@ -301,7 +301,7 @@ def _total(numbers: Sequence[int | None], factor: int) -> int | None:
     return total * factor if numbers else None
 
 
-def _process_fields(tallies: Sequence[Tally], *, gauges: bool) -> frozenset[str]:
+def _process_fields(tallies: Sequence[CountedField], *, gauges: bool) -> frozenset[str]:
     return frozenset(
         name
         for tally in tallies

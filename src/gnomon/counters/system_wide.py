@@ -30,7 +30,7 @@ _EVERY_PROCESS = -1
 _MOST_TYPE = 1 << 32
 
 
-class Place(NamedTuple):
+class PmuEvent(NamedTuple):
     """Where an event is opened: a unit (PMU), the CPU that stands for it, and the encoding."""
 
     pmu: str
@@ -41,7 +41,7 @@ class Place(NamedTuple):
 class NodeSpec(NamedTuple):
     """How a node-wide event is opened: its count is the sum over these places."""
 
-    places: tuple[Place, ...]
+    places: tuple[PmuEvent, ...]
 
 
 def node_pmu(sysfs: Path, name: str) -> Pmu | None:
@@ -72,9 +72,9 @@ def socket_of(sysfs: Path, cpu: int) -> int | None:
     return read_number(sysfs / f"devices/system/cpu/cpu{cpu}/topology/physical_package_id")
 
 
-def places(pmu: Pmu, encoding: Encoding) -> tuple[Place, ...]:
+def places(pmu: Pmu, encoding: Encoding) -> tuple[PmuEvent, ...]:
     """Return a place on each CPU that a PMU is opened on."""
-    return tuple(Place(pmu.name, cpu, encoding) for cpu in cpus_of(pmu))
+    return tuple(PmuEvent(pmu.name, cpu, encoding) for cpu in cpus_of(pmu))
 
 
 def scaling(pmu: Pmu, event: str) -> tuple[float, str]:
@@ -120,7 +120,7 @@ def open_node_wide(events: Sequence[Event], sysfs: Path = _ROOT / "sys") -> Open
             together.remove(refusal.event)
     if not kept:
         return OpenResult(None, (), tuple(refused))
-    return OpenResult(NodeCounting(opened), tuple(kept), tuple(refused))
+    return OpenResult(NodeSession(opened), tuple(kept), tuple(refused))
 
 
 def availability(event: Event, sysfs: Path = _ROOT / "sys") -> Availability:
@@ -133,7 +133,7 @@ def availability(event: Event, sysfs: Path = _ROOT / "sys") -> Availability:
     return Availability(False, refused.reason, refused.remedy, refused.errno)
 
 
-class NodeCounting:
+class NodeSession:
     """Node-wide events, each open at all its places; meets `component.CounterSession`.
 
     `bundles` holds for each brace group (or single event) one kernel group a place.
@@ -192,7 +192,7 @@ def total(counts: Sequence[tuple[int, int, int]]) -> RawCount:
     return RawCount(round(scaled * running / enabled), enabled, running)
 
 
-def explain(number: int, place: Place, root: Path = _ROOT) -> tuple[str, str, int]:
+def explain(number: int, place: PmuEvent, root: Path = _ROOT) -> tuple[str, str, int]:
     """Return why the kernel did not open a node-wide event, the remedy, and the error number."""
     from gnomon.counters import perf_errors
     from gnomon.counters.host_facts import SECCOMP_FILTER, rights

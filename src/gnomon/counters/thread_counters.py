@@ -262,7 +262,7 @@ def _by_event(natives: dict[int, list[int]], specs: Sequence[PerfSpec]) -> tuple
     return tuple(counts)
 
 
-class TaskCounting:
+class TaskSession:
     """A command's events, kept apart by thread; meets `component.CounterSession` for the totals."""
 
     def __init__(
@@ -364,7 +364,7 @@ class TaskCounting:
 def open_tasks(events: Sequence[Event]) -> OpenResult:
     """Open perf-backed events on the next command, to be told apart by thread.
 
-    `OpenResult.counting` is a TaskCounting. Events that do not open at all are refused as
+    `OpenResult.counting` is a TaskSession. Events that do not open at all are refused as
     `perf_component.open_events` refuses them.
 
     Raises:
@@ -388,7 +388,7 @@ def open_tasks(events: Sequence[Event]) -> OpenResult:
     # record, wander into the command. One event that is not inherited forbids that.
     anchor = _core.Group(native_specs([_DUMMY], together=True)[0], 0, -1, 0, (_DUMMY,), make_value)
     specs = [event.spec for event in tried.events]
-    counting = TaskCounting(groups, rings, natives, specs, anchor)
+    counting = TaskSession(groups, rings, natives, specs, anchor)
     if not _reports_exits(rings):
         counting.close()
         raise EventSetError(

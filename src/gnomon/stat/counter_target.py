@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from gnomon.counters.component import Event, RawCount, Sharing, Target
 from gnomon.counters.multiplex import ALWAYS_ENABLED
-from gnomon.counters.perf_counting import PerfCounting
+from gnomon.counters.perf_counting import PerfSession
 from gnomon.counters.perf_spec import join
 from gnomon.model.value import Unavailable
 
@@ -38,7 +38,7 @@ class CounterTarget:
         self.refused: list[Unavailable] = []
         self.errno = 0
         self.notes: list[str] = []
-        self._countings: list[PerfCounting] = []
+        self._countings: list[PerfSession] = []
         self._turns: list[_Turn] = []
         events: list[Event] = []
         has_turns = any(turns)
@@ -102,7 +102,7 @@ class CounterTarget:
     def _open(self, target: Target, events: Sequence[Event]) -> tuple[Event, ...]:
         if not events:
             return ()
-        counting = PerfCounting(target)
+        counting = PerfSession(target)
         added = counting.add(events)
         self.notes += added.notes
         self._refuse(
@@ -122,7 +122,7 @@ class _Turn:
     """One set of events, on and off, and what it has counted in its turns since the last look."""
 
     def __init__(self, target: Target, events: Sequence[Event]) -> None:
-        self._counting = PerfCounting(target)
+        self._counting = PerfSession(target)
         added = self._counting.add(events)
         self.events = added.events
         self.notes = added.notes

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
-from gnomon.store.profile_query import BY, Analysis, Key, Part, Profile, Sum, parts, run
+from gnomon.store.profile_query import (
+    BY,
+    Analysis,
+    Key,
+    LocationRange,
+    Part,
+    Profile,
+    Sum,
+    parts,
+    run,
+)
 
-__all__ = ["BY", "Analysis", "Key", "Part", "Profile", "Sum", "parts", "run"]
+__all__ = ["BY", "Analysis", "Key", "LocationRange", "Part", "Profile", "Sum", "parts", "run"]

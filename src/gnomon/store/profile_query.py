@@ -39,7 +39,7 @@ BY_REGIONS = ("region", "file", "line")
 BY = (*BY_REGIONS, "rank", "process", "thread", "metric")
 
 
-class Part(NamedTuple):
+class LocationRange(NamedTuple):
     """The part of a run for one call of `partial`: locations from `first` up to before `end`.
 
     `files` says where its tables are; without it, those of every run are in its directory. `code`
@@ -55,20 +55,23 @@ class Part(NamedTuple):
     once: str = OWN_KINDS.recorded_once()
 
 
+Part = LocationRange
+"""The former name, which scripts may import."""
+
 Result = TypeVar("Result")
 
 
 class Analysis(Protocol[Result]):
     """What an analysis offers. It is sent to other processes, so it and its tables are plain."""
 
-    def partial(self, part: Part) -> Result:
+    def partial(self, part: LocationRange) -> Result:
         """Return a small table of a part of a run."""
 
     def merge(self, tables: Sequence[Result]) -> Result:
         """Return one table of those of several parts, in the order of the parts."""
 
 
-def parts(run: Run) -> tuple[Part, ...]:
+def parts(run: Run) -> tuple[LocationRange, ...]:
     """Return the parts of a run, always the same ones.
 
     Raises:
@@ -86,22 +89,26 @@ def parts(run: Run) -> tuple[Part, ...]:
     size = max(size, math.ceil((last - first + 1) / _PARTS_MOST))
     kinds = run.region_kinds
     return tuple(
-        Part(run.path, at, min(at + size, last + 1), files, kinds.code(), kinds.recorded_once())
+        LocationRange(
+            run.path, at, min(at + size, last + 1), files, kinds.code(), kinds.recorded_once()
+        )
         for at in range(first, last + 1, size)
     )
 
 
-def run(analysis: Analysis[Result], of: Iterable[Part], executor: Executor | None = None) -> Result:
+def run(
+    analysis: Analysis[Result], of: Iterable[LocationRange], executor: Executor | None = None
+) -> Result:
     """Return an analysis of parts, done here or by an executor.
 
     Raises:
         RunDirectoryError: a part cannot be read.
     """
-    do: Callable[[Part], Result] = bound(_partial, analysis)
+    do: Callable[[LocationRange], Result] = bound(_partial, analysis)
     return analysis.merge(list(map(do, of) if executor is None else executor.map(do, of)))
 
 
-def _partial(analysis: Analysis[Result], part: Part) -> Result:
+def _partial(analysis: Analysis[Result], part: LocationRange) -> Result:
     return analysis.partial(part)
 
 
@@ -229,7 +236,7 @@ def _inclusive(paths: OutermostPaths | None) -> str:
     )
 
 
-def _query(profile: Profile, part: Part, paths: OutermostPaths | None) -> str:
+def _query(profile: Profile, part: LocationRange, paths: OutermostPaths | None) -> str:
     by = profile.by
     in_regions = by in _OF_REGIONS
     named = (_OF_REGIONS | _OF_LOCATIONS)[by]
@@ -286,7 +293,7 @@ class Profile:
     by: str
     metric: int = -1
 
-    def partial(self, part: Part) -> list[Sum]:
+    def partial(self, part: LocationRange) -> list[Sum]:
         """Return the sums over a part's locations.
 
         Raises:

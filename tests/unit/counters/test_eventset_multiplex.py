@@ -23,7 +23,7 @@ from gnomon import _core
 from gnomon.counters import EventSet, presets
 from gnomon.counters.component import Event, Sharing, Target
 from gnomon.counters.event_resolver import one, resolve
-from gnomon.counters.multiplex import FEW_TURNS, MultiplexCounting, form_groups
+from gnomon.counters.multiplex import FEW_TURNS, MultiplexSession, form_groups
 from gnomon.errors import EventUnavailableError
 from gnomon.model.value import How
 
@@ -314,7 +314,7 @@ def test_no_memory_for_a_thread_is_our_own_error() -> None:
 # --- the kernel's own rotation --------------------------------------------------------------------
 
 
-def counting_on(tmp_path: Path, interval: str, slice_ms: int) -> MultiplexCounting:
+def counting_on(tmp_path: Path, interval: str, slice_ms: int) -> MultiplexSession:
     """Return a counting of hardware events on a machine whose PMU has that interval."""
     sysfs = planted.plant(
         tmp_path,
@@ -326,7 +326,7 @@ def counting_on(tmp_path: Path, interval: str, slice_ms: int) -> MultiplexCounti
     )
     (sysfs / "bus/event_source/devices/cpu/cpus").write_text("0-1\n")
     target = Target(sharing=Sharing.ROTATED, slice_ns=slice_ms * NS_PER_MS)
-    counting = MultiplexCounting(target, sysfs)
+    counting = MultiplexSession(target, sysfs)
     counting._events = list(resolve("cycles,instructions").events)
     return counting
 

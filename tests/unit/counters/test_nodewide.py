@@ -23,7 +23,7 @@ from planted import plant
 from gnomon.counters.component import RawCount, Target, make_value
 from gnomon.counters.components.uncore import UncoreComponent
 from gnomon.counters.sysfs_pmu import Encoding, online_cpus
-from gnomon.counters.system_wide import NodeSpec, Place, explain, total
+from gnomon.counters.system_wide import NodeSpec, PmuEvent, explain, total
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -174,7 +174,7 @@ def test_without_rights_the_level_that_lets_whole_cpus_be_counted_is_named(
         "proc/self/status": "CapEff:\t0000000000000000\nSeccomp:\t0\n",
         "proc/self/uid_map": "0 0 4294967295\n",
     })  # fmt: skip
-    place = Place("uncore_imc_0", 0, Encoding(20, 1))
+    place = PmuEvent("uncore_imc_0", 0, Encoding(20, 1))
     reason, remedy, number = explain(errno.EACCES, place, tmp_path)
     assert f"kernel.perf_event_paranoid is {level}" in reason
     assert "uncore_imc_0" in reason

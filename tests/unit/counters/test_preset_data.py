@@ -19,7 +19,7 @@ from preset_encoding import NO_NAMES, TABLES, Code, Encoded, encoded, natives_of
 
 from gnomon import _core
 from gnomon.counters import presets
-from gnomon.counters.presets import Family, Preset
+from gnomon.counters.presets import Preset, PresetFamily
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "src" / "gnomon" / "counters" / "presets" / "data"
@@ -53,7 +53,7 @@ def preset(family: str, name: str) -> Preset:
     return found
 
 
-def defined(family: Family) -> list[Preset]:
+def defined(family: PresetFamily) -> list[Preset]:
     return [one for one in family.presets if one.events]
 
 

@@ -17,7 +17,7 @@ from gnomon.counters.sensor_counters import (
     FOLLOW_NS,
     MOST_PER_NS,
     Mean,
-    SensorCounting,
+    SensorSession,
     Totals,
     Watch,
 )
@@ -157,7 +157,7 @@ def test_a_mean_lies_between_its_samples(rows: list[tuple[int | None, int]]) -> 
 def test_difference_sum_and_present_value() -> None:
     source = Numbers(a=10, b=20, g=7)
     sensors = [sensor("a"), sensor("a+b"), sensor("g", gauge=True)]
-    counting = SensorCounting(sensors, source.read, {}, False)
+    counting = SensorSession(sensors, source.read, {}, False)
     with pytest.raises(NotRunningError):
         counting.read()
     counting.start()
@@ -176,7 +176,7 @@ def test_difference_sum_and_present_value() -> None:
 def test_a_command_counts_from_before_its_start() -> None:
     """The program may run already when `start` is called; a second start is a second program."""
     source = Numbers(a=10)
-    counting = SensorCounting([sensor("a")], source.read, {}, True)
+    counting = SensorSession([sensor("a")], source.read, {}, True)
     source.now = {"a": 12}
     counting.start(1)
     source.now = {"a": 13}
@@ -189,7 +189,7 @@ def test_a_command_counts_from_before_its_start() -> None:
 def test_gauges_of_a_command_are_watched() -> None:
     source = Numbers(p=100, t=40)
     sensors = [sensor("p", gauge=True), sensor("t", gauge=True, peak=True)]
-    counting = SensorCounting(sensors, source.read, {}, True)
+    counting = SensorSession(sensors, source.read, {}, True)
     counting.start(1)
     deadline = time.monotonic() + 10
     source.now = {"p": 100, "t": 90}
@@ -203,7 +203,7 @@ def test_gauges_of_a_command_are_watched() -> None:
 
 def test_numbers_beyond_64_bits_are_not_measured() -> None:
     source = Numbers(a=0, g=2**70)
-    counting = SensorCounting([sensor("a"), sensor("g", gauge=True)], source.read, {}, False)
+    counting = SensorSession([sensor("a"), sensor("g", gauge=True)], source.read, {}, False)
     counting.start()
     source.now = {"a": 2**63, "g": -(2**70)}
     assert values(counting.stop()) == [None, None]
@@ -231,7 +231,7 @@ def test_the_watch_takes_no_signal_and_ends() -> None:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_child_is_refused_and_leaves_the_parents_counting_alone() -> None:
     source = Numbers(e=1)
-    counting = SensorCounting([sensor("e")], source.read, {"e": RANGES[0]}, False)
+    counting = SensorSession([sensor("e")], source.read, {"e": RANGES[0]}, False)
     counting.start()
     pid = os.fork()
     if pid == 0:

@@ -26,10 +26,10 @@ from gnomon.counters.procfs import (
 )
 from gnomon.counters.snapshot_counters import (
     PROCESS,
+    CountedField,
     Snapshot,
-    SnapshotCounting,
+    SnapshotSession,
     Sources,
-    Tally,
     Unit,
     current,
     difference,
@@ -37,9 +37,9 @@ from gnomon.counters.snapshot_counters import (
 from gnomon.errors import EventSetError, NotRunningError
 from gnomon.model.value import Scope
 
-ONE = Tally(("n",), "a", Scope.NODE)
-SUM = Tally(("n",), None, Scope.NODE)
-GAUGE = Tally(("n",), "a", Scope.NODE, gauge=True)
+ONE = CountedField(("n",), "a", Scope.NODE)
+SUM = CountedField(("n",), None, Scope.NODE)
+GAUGE = CountedField(("n",), "a", Scope.NODE, gauge=True)
 
 
 def unit(number: int, identity: int = 1, **more: object) -> Unit:
@@ -57,7 +57,7 @@ def test_a_number_beyond_64_bits_is_not_measured(number: int) -> None:
     """A disk of 2^62 sectors makes more bytes than a count holds."""
     now = {"a": unit(number)}
     sources = Sources(lambda: now, lambda _pid: pytest.fail("no process"), lambda _f, _n: {})
-    counting = SnapshotCounting([GAUGE], Target(), sources)
+    counting = SnapshotSession([GAUGE], Target(), sources)
     counting.start()
     (count,) = counting.stop()
     assert (count.raw, count.running_ns) == (0, 0)
@@ -107,7 +107,7 @@ def test_a_sum_covers_summed_units_only_and_every_one_of_them() -> None:
 
 
 def test_factor_and_several_fields() -> None:
-    tally = Tally(("n", "m"), "a", Scope.NODE, factor=512)
+    tally = CountedField(("n", "m"), "a", Scope.NODE, factor=512)
     base = {"a": Unit({"n": 1, "m": 2}, 1)}
     now = {"a": Unit({"n": 4, "m": 6}, 1)}
     assert difference(tally, base, now) == (3 + 4) * 512
@@ -140,7 +140,7 @@ def values(counts: tuple[RawCount, ...]) -> list[int | None]:
 
 def test_start_read_stop_and_start_again() -> None:
     numbers = Numbers()
-    counting = SnapshotCounting([ONE, GAUGE], Target(), numbers.sources())
+    counting = SnapshotSession([ONE, GAUGE], Target(), numbers.sources())
     with pytest.raises(NotRunningError):
         counting.read()
     with pytest.raises(NotRunningError):
@@ -166,7 +166,7 @@ def test_start_read_stop_and_start_again() -> None:
 def test_the_machine_is_read_before_a_command_is_spawned() -> None:
     numbers = Numbers()
     numbers.now = {"a": unit(100)}
-    counting = SnapshotCounting([ONE], Target(pid=None, command=True), numbers.sources())
+    counting = SnapshotSession([ONE], Target(pid=None, command=True), numbers.sources())
     numbers.now = {"a": unit(130)}  # the program ran ahead of start
     counting.start(12345)
     numbers.now = {"a": unit(150)}
@@ -177,8 +177,8 @@ def test_the_machine_is_read_before_a_command_is_spawned() -> None:
 
 
 def test_a_command_needs_its_process() -> None:
-    tally = Tally(("n",), PROCESS, Scope.PROCESS)
-    counting = SnapshotCounting([tally], Target(None, command=True), Numbers().sources())
+    tally = CountedField(("n",), PROCESS, Scope.PROCESS)
+    counting = SnapshotSession([tally], Target(None, command=True), Numbers().sources())
     with pytest.raises(EventSetError):
         counting.start()
     counting.start(12345)  # that is not there: not an error, but not measured either

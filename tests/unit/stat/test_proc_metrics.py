@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.counters.component import Target
-from gnomon.counters.composite_counters import ResettableCounting
+from gnomon.counters.composite_counters import ResettingSession
 from gnomon.counters.event_resolver import resolve
-from gnomon.counters.snapshot_counters import SnapshotCounting, Sources, Tally, Unit
+from gnomon.counters.snapshot_counters import CountedField, SnapshotSession, Sources, Unit
 from gnomon.model.value import Domain, How, Scope, Value
 from gnomon.stat.cpu_groups import places
 from gnomon.stat.interval_rows import (
@@ -200,8 +200,8 @@ def test_a_disk_that_came_and_went_counts_nothing_backwards() -> None:
     sources = Sources(
         lambda: dict(there), lambda _pid: pytest.fail("no process"), lambda _f, _n: {}
     )
-    counting = ResettableCounting(
-        SnapshotCounting([Tally(("n",), None, Scope.NODE)], Target(), sources), [False]
+    counting = ResettingSession(
+        SnapshotSession([CountedField(("n",), None, Scope.NODE)], Target(), sources), [False]
     )
     counting.start()
     events = resolve("io:::disk_read_bytes").events

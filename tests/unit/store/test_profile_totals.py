@@ -16,7 +16,7 @@ from view_runs import Place, Quantity, Region, Value, write
 
 from gnomon.cli import main
 from gnomon.store import analyse, profile_query, run_directory
-from gnomon.store.profile_query import Part, Profile, Sum
+from gnomon.store.profile_query import LocationRange, Profile, Sum
 
 STEPS = Quantity("steps")
 ONE = [Place(-1, "process")]
@@ -159,6 +159,7 @@ def test_the_column_of_totals_goes_first_where_there_is_no_room(
 def test_scripts_import_analyses_by_their_name() -> None:
     for name in analyse.__all__:
         assert getattr(analyse, name) is getattr(profile_query, name)
+    assert analyse.Part is profile_query.LocationRange
 
 
 @st.composite
@@ -229,7 +230,7 @@ def test_totals_are_those_of_a_walk(made: tuple[list[Region], list[Value]], by: 
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "app", places, regions, [STEPS, Quantity("cycles")], values)
         run = run_directory.find(str(path))
-        parts = [Part(run.path, at, at + 1) for at in range(3)]
+        parts = [LocationRange(run.path, at, at + 1) for at in range(3)]
         found: list[Sum] = profile_query.run(Profile(by), parts)
         sums = Profile(by).finest(found)
     told = {

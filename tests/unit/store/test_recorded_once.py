@@ -17,7 +17,7 @@ from gnomon.cli import main
 from gnomon.model.region_kinds import OWN_KINDS
 from gnomon.store import profile_query, run_directory
 from gnomon.store.comparison import samples
-from gnomon.store.profile_query import Part, Profile, Sum
+from gnomon.store.profile_query import LocationRange, Profile, Sum
 from gnomon.view import data_table
 from gnomon.view.session import Session
 
@@ -169,7 +169,8 @@ def test_random_runs_have_what_a_loop_over_their_rows_has(values: list[Value]) -
         path = write(Path(folder) / "app", PLACES, REGIONS, [STEPS], values, {"repetitions": 2})
         run = run_directory.find(str(path))
         parts = [
-            Part(run.path, at, at + 1, once=OWN_KINDS.recorded_once()) for at in range(len(PLACES))
+            LocationRange(run.path, at, at + 1, once=OWN_KINDS.recorded_once())
+            for at in range(len(PLACES))
         ]
         told: dict[tuple[Any, ...], float] = {}
         for by in profile_query.BY_REGIONS:

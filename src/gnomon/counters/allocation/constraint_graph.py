@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gnomon.counters.allocation import matching
-from gnomon.counters.allocation.constraint_tables import Family
+from gnomon.counters.allocation.constraint_tables import PmuConstraints
 from gnomon.counters.sysfs_pmu import Encoding
 from gnomon.named_tuple import NamedTuple
 
@@ -90,7 +90,7 @@ def generic_name(encoding: Encoding) -> str | None:
     return f"{_CACHES[cache]}-{_CACHE_WAYS[way][result]}"
 
 
-def demand(family: Family, available: frozenset[int], encoding: Encoding) -> Demand:
+def demand(family: PmuConstraints, available: frozenset[int], encoding: Encoding) -> Demand:
     """Return the demands of a native event on a PMU of a family.
 
     A generic name that the family's table leaves out may go to any general counter.
@@ -115,7 +115,7 @@ def demand(family: Family, available: frozenset[int], encoding: Encoding) -> Dem
 
 
 def _choices(
-    family: Family, available: frozenset[int], configs: Sequence[int], config1: int
+    family: PmuConstraints, available: frozenset[int], configs: Sequence[int], config1: int
 ) -> tuple[Choice, ...]:
     merged: dict[tuple[tuple[int, int], ...], list[tuple[int, ...]]] = {}
     for config in configs:
@@ -132,7 +132,7 @@ def _choices(
     return tuple(Choice(tuple(dict.fromkeys(p)), settings) for settings, p in merged.items())
 
 
-def _places(family: Family, config: int, config1: int) -> Places:
+def _places(family: PmuConstraints, config: int, config1: int) -> Places:
     for rule in family.rules:
         if rule.when.holds(config, config1):
             return rule.places
@@ -142,7 +142,7 @@ def _places(family: Family, config: int, config1: int) -> Places:
     return tuple((one,) for one in range(family.general))
 
 
-def unmet(family: Family, demands: Sequence[Demand]) -> tuple[int, str] | None:
+def unmet(family: PmuConstraints, demands: Sequence[Demand]) -> tuple[int, str] | None:
     """Return the first demand that lacks another event beside it, and why it needs it."""
     for index, one in enumerate(demands):
         for need in family.needs:
@@ -153,7 +153,7 @@ def unmet(family: Family, demands: Sequence[Demand]) -> tuple[int, str] | None:
     return None
 
 
-def place(family: Family, demands: Sequence[Demand]) -> Places | None:
+def place(family: PmuConstraints, demands: Sequence[Demand]) -> Places | None:
     """Return the counter (or two) of each event, None where they do not fit together.
 
     Where one event depends on another, the kernel exchanges no codes: it looks for what is needed
@@ -174,7 +174,7 @@ def place(family: Family, demands: Sequence[Demand]) -> Places | None:
     return None
 
 
-def disagreement(family: Family, demands: Sequence[Demand]) -> Disagreement | None:
+def disagreement(family: PmuConstraints, demands: Sequence[Demand]) -> Disagreement | None:
     """Return the shared register of which events want more than there is, None if none."""
     if next(_agreements(family, demands), None) is not None:
         return None
@@ -187,7 +187,7 @@ def disagreement(family: Family, demands: Sequence[Demand]) -> Disagreement | No
     return Disagreement("the PMU", 0, 0)
 
 
-def _agreements(family: Family, demands: Sequence[Demand]) -> Iterator[tuple[Choice, ...]]:
+def _agreements(family: PmuConstraints, demands: Sequence[Demand]) -> Iterator[tuple[Choice, ...]]:
     """Yield the choices of all events that leave no shared register with too many values."""
     # Events without a choice first, so that a contradiction shows at once.
     order = sorted(range(len(demands)), key=lambda at: (len(demands[at].choices), at))

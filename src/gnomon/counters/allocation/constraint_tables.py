@@ -114,7 +114,7 @@ class CompanionRule(NamedTuple):
     why: str
 
 
-class Family(NamedTuple):
+class PmuConstraints(NamedTuple):
     """The constraints of a family of PMUs; counters are indexes into `counters`.
 
     Attributes:
@@ -158,17 +158,17 @@ def names() -> tuple[str, ...]:
 
 
 @cache
-def family(name: str) -> Family:
+def family(name: str) -> PmuConstraints:
     """Return a family that Gnomon knows by its name."""
     return _Reader(_DATA / f"{name}.toml").family(_tables()[name])
 
 
-def shipped() -> tuple[Family, ...]:
+def shipped() -> tuple[PmuConstraints, ...]:
     """Return every family that Gnomon knows, by name."""
     return tuple(family(name) for name in names())
 
 
-def find(key: str, words: Collection[str]) -> Family | None:
+def find(key: str, words: Collection[str]) -> PmuConstraints | None:
     """Return the first family that lists one of the words, None if none does.
 
     Args:
@@ -196,7 +196,7 @@ def _tables() -> dict[str, dict[str, Any]]:
     return SECTIONS
 
 
-def read(path: Path) -> Family:
+def read(path: Path) -> PmuConstraints:
     """Return the family that a file describes.
 
     Raises:
@@ -221,13 +221,13 @@ def _parse(path: Path) -> dict[str, Any]:
 
 
 class _Reader:
-    """Turns a table into a Family, and says of what it does not understand where that stands."""
+    """Reads PmuConstraints from a table; an error names the place of what it cannot understand."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._counters: tuple[str, ...] = ()
 
-    def family(self, table: dict[str, Any]) -> Family:
+    def family(self, table: dict[str, Any]) -> PmuConstraints:
         self._known(table, _KEYS, "")
         general = self._names(table.get("general"), "general")
         special = self._names(table.get("special", []), "special")
@@ -239,7 +239,7 @@ class _Reader:
         with_smt = table.get("with_smt", len(general))
         if type(with_smt) is not int or not 0 < with_smt <= len(general):
             self._fail("with_smt", f"'{with_smt}' is not among 1 to {len(general)}")
-        return Family(
+        return PmuConstraints(
             name=self._path.stem,
             title=self._text(table.get("title"), "title"),
             source=self._text(table.get("source"), "source"),

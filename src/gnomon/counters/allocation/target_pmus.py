@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.allocation import constraint_tables
-from gnomon.counters.allocation.constraint_tables import Family
+from gnomon.counters.allocation.constraint_tables import PmuConstraints
 from gnomon.counters.core_types import Core, cores
 from gnomon.counters.name_suggestions import nearest
 from gnomon.counters.procfs import read_line, read_number
@@ -44,7 +44,7 @@ class CorePmu(NamedTuple):
 
     name: str
     title: str
-    family: Family
+    family: PmuConstraints
     available: frozenset[int]
     kernel_types: tuple[int, ...] = ()
     watchdog: bool = False
@@ -132,9 +132,9 @@ def known_names() -> tuple[str, ...]:
     )
 
 
-def plain(name: str, title: str, counters: int, source: str) -> Family:
+def plain(name: str, title: str, counters: int, source: str) -> PmuConstraints:
     """Return a family of which nothing is known but the number of counters."""
-    return Family(
+    return PmuConstraints(
         name=name,
         title=title,
         source=source,
@@ -159,12 +159,12 @@ def _counted_by_libpfm() -> tuple[LibpfmPmu, ...]:
     return tuple(pmu for pmu in libpfm_pmus() if pmu.is_core and pmu.counters)
 
 
-def _available(family: Family, *, is_smt: bool = True) -> frozenset[int]:
+def _available(family: PmuConstraints, *, is_smt: bool = True) -> frozenset[int]:
     general = family.with_smt if is_smt else family.general
     return frozenset((*range(general), *range(family.general, len(family.counters))))
 
 
-def enumerated(family: Family, cpuid: Cpuid) -> frozenset[int]:
+def enumerated(family: PmuConstraints, cpuid: Cpuid) -> frozenset[int]:
     """Return the counters that the processor itself says it has, all where it says nothing.
 
     A hypervisor may give fewer than there are, and firmware may take some. Source: Intel SDM
@@ -194,7 +194,7 @@ def enumerated(family: Family, cpuid: Cpuid) -> frozenset[int]:
     return everything - missing
 
 
-def _family_of(core: Core, pmu: Pmu, root: Path) -> Family | None:
+def _family_of(core: Core, pmu: Pmu, root: Path) -> PmuConstraints | None:
     """Return the family by libpfm4's name, else by the kernel's words for the PMU and its CPU."""
     cpuinfo = first_cpu(root)
     pmu_name = read_line(pmu.path / "caps" / "pmu_name")
@@ -207,7 +207,7 @@ def _family_of(core: Core, pmu: Pmu, root: Path) -> Family | None:
     )
 
 
-def _unknown(pmu: Pmu, root: Path) -> tuple[Family, tuple[str, ...]]:
+def _unknown(pmu: Pmu, root: Path) -> tuple[PmuConstraints, tuple[str, ...]]:
     from gnomon.counters.allocation.kernel_probe import free_counters
 
     number = free_counters() if root == _ROOT else None

@@ -31,8 +31,8 @@ from gnomon.counters.procfs import (
     read_text,
     whole,
 )
-from gnomon.counters.snapshot_component import Offer, Problem, SnapshotComponent
-from gnomon.counters.snapshot_counters import PROCESS, Snapshot, Tally, Unit
+from gnomon.counters.snapshot_component import OfferedEvent, Problem, SnapshotComponent
+from gnomon.counters.snapshot_counters import PROCESS, CountedField, Snapshot, Unit
 from gnomon.model.value import Scope
 from gnomon.named_tuple import NamedTuple
 
@@ -107,13 +107,13 @@ class IoComponent(SnapshotComponent):
         """Return the file of /proc/PID that every field of a process comes from."""
         return "io"
 
-    def offers(self, *, idle: bool) -> Iterator[Offer]:
+    def offers(self, *, idle: bool) -> Iterator[OfferedEvent]:
         """Yield the process's events, the sums over disks, then those of each disk."""
         for field, (unit, description) in _PROCESS_FIELDS.items():
             info = EventInfo(
                 f"io:::{field}", self.name, f"{description}; {_COVERS}", unit, Scope.PROCESS
             )
-            yield Offer(info, Tally((field,), PROCESS, Scope.PROCESS))
+            yield OfferedEvent(info, CountedField((field,), PROCESS, Scope.PROCESS))
         disks = self._numbers()
         for unit_name in (None, *disks):
             if unit_name is not None and not idle and not self._is_listed(unit_name, disks):
@@ -123,7 +123,7 @@ class IoComponent(SnapshotComponent):
                     continue
                 yield _disk_offer(self.name, unit_name, field, column)
 
-    def node_snapshot(self, tallies: Sequence[Tally]) -> Snapshot:
+    def node_snapshot(self, tallies: Sequence[CountedField]) -> Snapshot:
         """Return the numbers of the disks that the tallies name, or of all if one is a sum."""
         wanted = {tally.unit for tally in tallies}
         units = {}
@@ -142,7 +142,7 @@ class IoComponent(SnapshotComponent):
         numbers = {key: whole(value) for key, value in keyed(text).items() if key in fields}
         return {PROCESS: Unit({key: n for key, n in numbers.items() if n is not None})}
 
-    def node_problem(self, tally: Tally) -> Problem:
+    def node_problem(self, tally: CountedField) -> Problem:
         """Return why a disk's number is not there."""
         path = self.proc / "diskstats"
         number = read_errno(path)
@@ -208,7 +208,7 @@ class IoComponent(SnapshotComponent):
 COMPONENT = IoComponent()
 
 
-def _disk_offer(component: str, disk: str | None, field: str, column: _Column) -> Offer:
+def _disk_offer(component: str, disk: str | None, field: str, column: _Column) -> OfferedEvent:
     name = f"disk_{field}" if disk is None else f"{disk}:{field}"
     where = "all disks, each once" if disk is None else f"block device {disk}"
     steps = ""
@@ -219,7 +219,7 @@ def _disk_offer(component: str, disk: str | None, field: str, column: _Column) -
     info = EventInfo(
         f"io:::{name}", component, f"{column.description}: {where}{steps}", column.unit, Scope.NODE
     )
-    return Offer(info, Tally((field,), disk, Scope.NODE, factor=column.factor))
+    return OfferedEvent(info, CountedField((field,), disk, Scope.NODE, factor=column.factor))
 
 
 def _sysfs_name(name: str) -> str:

@@ -26,8 +26,8 @@ from gnomon.counters.procfs import (
     stat_fields,
     whole,
 )
-from gnomon.counters.snapshot_component import Offer, Problem, SnapshotComponent
-from gnomon.counters.snapshot_counters import PROCESS, Snapshot, Tally, Unit
+from gnomon.counters.snapshot_component import OfferedEvent, Problem, SnapshotComponent
+from gnomon.counters.snapshot_counters import PROCESS, CountedField, Snapshot, Unit
 from gnomon.model.value import Scope
 
 _COVERS = "the process, its threads and the children it has waited for"
@@ -66,19 +66,19 @@ class MemoryComponent(SnapshotComponent):
     how_measured = "counted by the kernel; read from /proc/PID/{status,stat,numa_maps} and sysfs"
     scope = Scope.PROCESS
 
-    def offers(self, *, idle: bool) -> Iterator[Offer]:  # noqa: ARG002
+    def offers(self, *, idle: bool) -> Iterator[OfferedEvent]:  # noqa: ARG002
         """Yield the process's events, then the machine's NUMA counts."""
         for name, (fields, description) in _FAULTS.items():
             info = EventInfo(
                 f"memory:::{name}", self.name, f"{description}; {_COVERS}", "", Scope.PROCESS
             )
-            yield Offer(info, Tally(fields, PROCESS, Scope.PROCESS))
+            yield OfferedEvent(info, CountedField(fields, PROCESS, Scope.PROCESS))
         for name, (key, highest, description) in _GAUGES.items():
-            tally = Tally((key,), PROCESS, Scope.PROCESS, gauge=True, highest=highest)
+            tally = CountedField((key,), PROCESS, Scope.PROCESS, gauge=True, highest=highest)
             yield self._gauge(name, f"{description}; {_ALONE}", "bytes", tally)
         nodes = self._nodes()
         for node in nodes:
-            tally = Tally((node,), PROCESS, Scope.PROCESS, gauge=True)
+            tally = CountedField((node,), PROCESS, Scope.PROCESS, gauge=True)
             text = f"pages of {_SMALL_PAGE_BYTES} bytes that the process has on {node}"
             yield self._gauge(f"{node}:pages", f"{text}; {_ALONE}", "pages", tally)
         for unit in (None, *nodes):
@@ -86,9 +86,9 @@ class MemoryComponent(SnapshotComponent):
                 name = field if unit is None else f"{unit}:{field}"
                 text = f"{description}: {unit or 'all nodes'}"
                 info = EventInfo(f"memory:::{name}", self.name, text, "pages", Scope.NODE)
-                yield Offer(info, Tally((field,), unit, Scope.NODE))
+                yield OfferedEvent(info, CountedField((field,), unit, Scope.NODE))
 
-    def node_snapshot(self, tallies: Sequence[Tally]) -> Snapshot:  # noqa: ARG002
+    def node_snapshot(self, tallies: Sequence[CountedField]) -> Snapshot:  # noqa: ARG002
         """Return the numastat of every node; nothing while the kernel has them switched off."""
         if self._numastat_is_off():
             return {}
@@ -115,7 +115,7 @@ class MemoryComponent(SnapshotComponent):
             numbers.update(_pages_by_node(files.reopen("numa_maps") or "", fields))
         return {PROCESS: Unit({key: n for key, n in numbers.items() if n is not None})}
 
-    def node_problem(self, tally: Tally) -> Problem:
+    def node_problem(self, tally: CountedField) -> Problem:
         """Return why a node's count is not there."""
         if self._numastat_is_off():
             remedy = "as root: sysctl vm.numa_stat=1"
@@ -132,11 +132,11 @@ class MemoryComponent(SnapshotComponent):
             return "stat"
         return "status" if field.startswith("Vm") else "numa_maps"
 
-    def _gauge(self, name: str, description: str, unit: str, tally: Tally) -> Offer:
+    def _gauge(self, name: str, description: str, unit: str, tally: CountedField) -> OfferedEvent:
         info = EventInfo(
             f"memory:::{name}", self.name, description, unit, Scope.PROCESS, gauge=True
         )
-        return Offer(info, tally)
+        return OfferedEvent(info, tally)
 
     @property
     def _node_folder(self) -> Path:

@@ -26,8 +26,8 @@ from gnomon.counters.procfs import (
     read_number,
     read_text,
 )
-from gnomon.counters.snapshot_component import Offer, Problem, SnapshotComponent
-from gnomon.counters.snapshot_counters import Snapshot, Tally, Unit
+from gnomon.counters.snapshot_component import OfferedEvent, Problem, SnapshotComponent
+from gnomon.counters.snapshot_counters import CountedField, Snapshot, Unit
 from gnomon.model.value import Scope
 
 _LOOPBACK = "772"
@@ -53,7 +53,7 @@ class NetworkComponent(SnapshotComponent):
     how_measured = "counted by the kernel and the drivers; read from /sys/class/net"
     scope = Scope.NODE
 
-    def offers(self, *, idle: bool) -> Iterator[Offer]:  # noqa: ARG002
+    def offers(self, *, idle: bool) -> Iterator[OfferedEvent]:  # noqa: ARG002
         """Yield the sums over links, then the events of each link."""
         for field, (unit, description) in _FIELDS.items():
             info = EventInfo(
@@ -63,7 +63,7 @@ class NetworkComponent(SnapshotComponent):
                 unit,
                 Scope.NODE,
             )
-            yield Offer(info, Tally((field,), None, Scope.NODE))
+            yield OfferedEvent(info, CountedField((field,), None, Scope.NODE))
         for link in self._links():
             for field, (unit, description) in _FIELDS.items():
                 info = EventInfo(
@@ -73,9 +73,9 @@ class NetworkComponent(SnapshotComponent):
                     unit,
                     Scope.NODE,
                 )
-                yield Offer(info, Tally((field,), link, Scope.NODE))
+                yield OfferedEvent(info, CountedField((field,), link, Scope.NODE))
 
-    def node_snapshot(self, tallies: Sequence[Tally]) -> Snapshot:
+    def node_snapshot(self, tallies: Sequence[CountedField]) -> Snapshot:
         """Return the numbers that the tallies need: of the links they name, or of all summed."""
         wanted = {tally.unit for tally in tallies}
         fields = sorted({field for tally in tallies for field in tally.fields})
@@ -91,7 +91,7 @@ class NetworkComponent(SnapshotComponent):
                 units[link] = Unit(numbers, identity, link in summed)
         return units
 
-    def node_problem(self, tally: Tally) -> Problem:
+    def node_problem(self, tally: CountedField) -> Problem:
         """Return why a link's number is not there."""
         if tally.unit is not None:
             return (

@@ -33,7 +33,7 @@ from gnomon.counters.component import (
     OpenResult,
     Target,
 )
-from gnomon.counters.composite_counters import JoinedCounting
+from gnomon.counters.composite_counters import JoinedSession
 from gnomon.counters.event_grammar import modifiers, pmu_terms
 from gnomon.counters.name_suggestions import nearest
 from gnomon.counters.procfs import entries, read_errno, read_line, read_number
@@ -163,7 +163,7 @@ class PowerComponent(SensorComponent):
             return OpenResult(countings[0] if countings else None, kept, refused, notes)
         n = len(parts[0].events)
         return OpenResult(
-            JoinedCounting(countings, [range(n), range(n, len(kept))]), kept, refused, notes
+            JoinedSession(countings, [range(n), range(n, len(kept))]), kept, refused, notes
         )
 
     def sensors(self) -> Iterator[Sensor]:

@@ -21,7 +21,7 @@ from gnomon.counters.component import (
     RawCount,
     Target,
 )
-from gnomon.counters.composite_counters import JoinedCounting
+from gnomon.counters.composite_counters import JoinedSession
 from gnomon.counters.perf_component import PerfComponent
 from gnomon.counters.perf_spec import PerfSpec
 from gnomon.counters.procfs import read_line
@@ -94,21 +94,21 @@ class TscComponent(PerfComponent):
         parts: list[CounterSession] = []
         places: list[range] = []
         if own:
-            parts.append(TickCounting(len(own)))
+            parts.append(TickSession(len(own)))
             places.append(range(len(own)))
         if perf.counting is not None:
             parts.append(perf.counting)
             places.append(range(len(own), len(kept)))
         if not parts:
             return OpenResult(None, (), perf.refused, perf.notes)
-        counting = parts[0] if len(parts) == 1 else JoinedCounting(parts, places)
+        counting = parts[0] if len(parts) == 1 else JoinedSession(parts, places)
         return OpenResult(counting, tuple(kept), perf.refused, perf.notes)
 
 
 COMPONENT = TscComponent()
 
 
-class TickCounting:
+class TickSession:
     """The time counter since the start; meets `component.CounterSession`."""
 
     def __init__(self, n: int) -> None:

@@ -25,7 +25,7 @@ from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Domain, Scope
 
 if TYPE_CHECKING:
-    from gnomon.counters.system_wide import Place
+    from gnomon.counters.system_wide import PmuEvent
 
 _PREFIX = "uncore:::"
 _UNCORE = "uncore_"
@@ -188,10 +188,10 @@ class UncoreComponent:
             raise errors[0]
         return tuple(having)
 
-    def _places(self, name: str, units: Sequence[Pmu], terms: PmuTerms) -> list[Place]:
+    def _places(self, name: str, units: Sequence[Pmu], terms: PmuTerms) -> list[PmuEvent]:
         from gnomon.counters.system_wide import places
 
-        all_places: list[Place] = []
+        all_places: list[PmuEvent] = []
         for unit in units:
             of_unit = places(unit, unit.encode(terms, name))
             if not of_unit:
@@ -204,11 +204,11 @@ class UncoreComponent:
         return all_places
 
     def _on_sockets(
-        self, name: str, spots: Sequence[Place], wanted: str | None
-    ) -> dict[int, list[Place]]:
+        self, name: str, spots: Sequence[PmuEvent], wanted: str | None
+    ) -> dict[int, list[PmuEvent]]:
         from gnomon.counters.system_wide import socket_of
 
-        sockets: dict[int, list[Place]] = {}
+        sockets: dict[int, list[PmuEvent]] = {}
         for place in spots:
             sockets.setdefault(socket_of(self._sysfs, place.cpu) or 0, []).append(place)
         if wanted is None:
@@ -220,7 +220,7 @@ class UncoreComponent:
         return chosen
 
     def _event(
-        self, typed: str, units: Sequence[Pmu], terms: PmuTerms, spots: Sequence[Place]
+        self, typed: str, units: Sequence[Pmu], terms: PmuTerms, spots: Sequence[PmuEvent]
     ) -> Event:
         from gnomon.counters.system_wide import NodeSpec, scaling
 

@@ -17,7 +17,7 @@ from gnomon.counters.presets.builtin import (
     names,
     own_of,
 )
-from gnomon.counters.presets.definition import Family, Meaning, Preset
+from gnomon.counters.presets.definition import Meaning, Preset, PresetFamily
 from gnomon.counters.presets.machine_presets import (
     availability,
     find,
@@ -31,10 +31,10 @@ from gnomon.counters.presets.user_presets import forget, load, read
 from gnomon.counters.presets.user_presets import of_pmus as users_of
 
 __all__ = [
-    "Family",
     "Formula",
     "Meaning",
     "Preset",
+    "PresetFamily",
     "PresetResolution",
     "availability",
     "by_pmu",

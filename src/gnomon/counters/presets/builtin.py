@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from gnomon import _core
-from gnomon.counters.presets.definition import Family, Meaning, Preset
+from gnomon.counters.presets.definition import Meaning, Preset, PresetFamily
 from gnomon.errors import PresetFileError
 
 DATA = Path(__file__).parent / "data"
@@ -34,7 +34,7 @@ def names() -> tuple[str, ...]:
 
 
 @cache
-def family(name: str) -> Family:
+def family(name: str) -> PresetFamily:
     """Return a family by its name, with what it inherits, in the order of the presets' names.
 
     Raises:
@@ -52,7 +52,7 @@ def family(name: str) -> Family:
 
 
 @cache
-def own_of(name: str) -> Family:
+def own_of(name: str) -> PresetFamily:
     """Return a family as its own file has it, without what it inherits.
 
     Raises:
@@ -63,7 +63,7 @@ def own_of(name: str) -> Family:
     return toml.read(DATA / f"{name}.toml", meanings())
 
 
-def families() -> tuple[Family, ...]:
+def families() -> tuple[PresetFamily, ...]:
     """Return every family, `generic` last; reads all of their files.
 
     Raises:
@@ -72,7 +72,7 @@ def families() -> tuple[Family, ...]:
     return tuple(family(name) for name in names())
 
 
-def inherited(name: str, path: Path) -> Family:
+def inherited(name: str, path: Path) -> PresetFamily:
     """Return the family that a file extends.
 
     Raises:

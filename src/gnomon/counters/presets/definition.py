@@ -67,7 +67,7 @@ class Preset(NamedTuple):
         return self.program.infix(self.events) if self.events else ""
 
 
-class Family(NamedTuple):
+class PresetFamily(NamedTuple):
     """The presets of one family of PMUs, or of one user's file.
 
     Attributes:

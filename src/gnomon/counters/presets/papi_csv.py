@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from gnomon.counters.presets.definition import Family, Meaning, Preset
+from gnomon.counters.presets.definition import Meaning, Preset, PresetFamily
 from gnomon.counters.presets.preset_reader import PRESETS_MAX, Checker, read_text, shown
 
 _FIELD = re.compile(r"(?:[ \t]*\"([^\"]*)\"[ \t]*|[ \t]*'([^']*)'[ \t]*|([^,\"']*))(,|$)")
@@ -40,7 +40,7 @@ def is_csv(text: str) -> bool:
     return False
 
 
-def read(path: Path, meanings: dict[str, Meaning]) -> Family:
+def read(path: Path, meanings: dict[str, Meaning]) -> PresetFamily:
     """Return the presets of a file; each says for which PMUs it holds.
 
     Args:
@@ -53,7 +53,7 @@ def read(path: Path, meanings: dict[str, Meaning]) -> Family:
     return parse(read_text(path), path, meanings)
 
 
-def parse(text: str, path: Path, meanings: dict[str, Meaning]) -> Family:
+def parse(text: str, path: Path, meanings: dict[str, Meaning]) -> PresetFamily:
     """Parse a text as `read` does a file.
 
     Raises:
@@ -87,7 +87,7 @@ def parse(text: str, path: Path, meanings: dict[str, Meaning]) -> Family:
         presets.append(preset)
         if len(presets) > PRESETS_MAX:
             checker.refuse(line, f"more than {PRESETS_MAX} presets; no more are read")
-    return Family(path.stem, path.stem, (), "", tuple(presets))
+    return PresetFamily(path.stem, path.stem, (), "", tuple(presets))
 
 
 def _preset(checker: Checker, fields: list[str], line: int) -> Preset:

@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from gnomon.counters.presets.definition import Family, Meaning, Preset
+from gnomon.counters.presets.definition import Meaning, Preset, PresetFamily
 from gnomon.counters.presets.preset_reader import PRESETS_MAX, Checker, read_text, shown
 from gnomon.errors import PresetFileError
 
@@ -35,7 +35,7 @@ _KEY = re.compile(r"[ \t]*[\"']?([A-Za-z0-9_.\-]+)[\"']?[ \t]*=")
 _PLACE = re.compile(r" \(at (?:line ([0-9]+), column [0-9]+|end of document)\)$")
 
 
-def read(path: Path, meanings: dict[str, Meaning]) -> Family:
+def read(path: Path, meanings: dict[str, Meaning]) -> PresetFamily:
     """Return the family of a file, without what it inherits.
 
     Args:
@@ -48,7 +48,7 @@ def read(path: Path, meanings: dict[str, Meaning]) -> Family:
     return parse(read_text(path), path, meanings)
 
 
-def parse(text: str, path: Path, meanings: dict[str, Meaning]) -> Family:
+def parse(text: str, path: Path, meanings: dict[str, Meaning]) -> PresetFamily:
     """Parse a text as `read` does a file.
 
     Raises:
@@ -87,7 +87,7 @@ def parse(text: str, path: Path, meanings: dict[str, Meaning]) -> Family:
     if len(presets) > PRESETS_MAX:
         checker.refuse(0, f"{len(presets)} presets; at most {PRESETS_MAX} are read")
     presets = [preset._replace(source=source, pmus=pmus) for preset in presets]
-    return Family(path.stem, title, pmus, source, tuple(presets), extends=extends)
+    return PresetFamily(path.stem, title, pmus, source, tuple(presets), extends=extends)
 
 
 def read_meanings(path: Path) -> dict[str, Meaning]:

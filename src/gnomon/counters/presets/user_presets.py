@@ -13,17 +13,17 @@ from pathlib import Path
 
 from gnomon import _core
 from gnomon.counters.presets import builtin
-from gnomon.counters.presets.definition import Family, Preset
+from gnomon.counters.presets.definition import Preset, PresetFamily
 from gnomon.errors import PresetFileError
 
 VARIABLE = "GNOMON_PRESETS"
 _IN_PLACE = "defined by the user, in place of Gnomon's own"
 
-_loaded: list[Family] = []
-_known: tuple[Family, ...] = ()
+_loaded: list[PresetFamily] = []
+_known: tuple[PresetFamily, ...] = ()
 
 
-def load(path: Path | str) -> Family:
+def load(path: Path | str) -> PresetFamily:
     """Return the presets of a file, which are known from now on in this process.
 
     Args:
@@ -39,7 +39,7 @@ def load(path: Path | str) -> Family:
     return family
 
 
-def read(path: Path) -> Family:
+def read(path: Path) -> PresetFamily:
     """Return the presets of a file without making them known.
 
     Raises:
@@ -77,7 +77,7 @@ def read(path: Path) -> Family:
     return family._replace(presets=presets, path=str(path))
 
 
-def families() -> tuple[Family, ...]:
+def families() -> tuple[PresetFamily, ...]:
     """Return the users' files, the first to be asked first.
 
     Raises:
@@ -141,14 +141,14 @@ def forget() -> None:
 
 
 @cache
-def _of_variable(value: str) -> tuple[Family, ...]:
+def _of_variable(value: str) -> tuple[PresetFamily, ...]:
     read_families = tuple(read(Path(one)) for one in value.split(os.pathsep) if one)
     for family in read_families:
         _refuse_taken_names(family)
     return read_families
 
 
-def _refuse_taken_names(family: Family) -> None:
+def _refuse_taken_names(family: PresetFamily) -> None:
     """Refuse a preset that would hide an event: one could not tell which of them was counted."""
     from gnomon.counters.components import COMPONENTS
     from gnomon.errors import EventError
