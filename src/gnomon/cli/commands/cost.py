@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
         "events.",
         epilog="examples:\n  gnomon cost software -n 1,8\n"
         "  gnomon cost -e page-faults,task-clock --distribution\n\n"
-        f"kinds: {', '.join(KINDS)}\nEach operation is measured one call at a time, from Python, "
+        f"kinds: {', '.join(KINDS)}\n\nEach operation is measured one call at a time, from Python, "
         "less the time that the clock takes.",
     )
     p.add_argument("kinds", nargs="*", metavar="KIND", help="only events of these kinds")

@@ -111,7 +111,8 @@ def parser() -> argparse.ArgumentParser:
         "--duration",
         metavar="S",
         type=float,
-        help="with -p, -a, -G: stop after S seconds (else at its end, the command's, or Ctrl-C)",
+        help="with -p, -a, -G: stop after S seconds (default: at the end of the process, command "
+        "or Ctrl-C)",
     )
     when = p.add_argument_group("when")
     when.add_argument(

@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
         choices=_FORMATS,
         required=True,
         help="csv: a row for each value. json: all tables. viz: its values in one file of XML, "
-        "which view, report, compare and export read as they read a run. "
+        "which view, report, compare and export accept like a run. "
         "speedscope: stacks for a flame graph. "
         "openmetrics: gauges for Prometheus",
     )
@@ -53,8 +53,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="TABLE",
         choices=_TABLES,
         default="",
-        help="with csv: a table of the run as it is, instead of values with all that is known of "
-        f"them: {', '.join(_TABLES)}; runs have the first five, and others that were measured",
+        help="with csv: write one table of the run unchanged, instead of values with their "
+        f"details: {', '.join(_TABLES)}; runs have the first five, and others if measured",
     )
     p.add_argument("-o", "--output", metavar="FILE", default="-", help="default: '-', stdout")
     return p

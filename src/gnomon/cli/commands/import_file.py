@@ -30,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--name",
         metavar="NAME",
-        help="leave the run directory NAME.gnomon (default: the file's name, here)",
+        help="write the run directory NAME.gnomon (default: the file's name, here)",
     )
     p.add_argument("--force", action="store_true", help="replace a run of that name")
     return p

@@ -15,8 +15,8 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `peekperf`."""
     p = Parser(
         prog="peekperf",
-        description="Show .viz files and runs in the browser, all of them as one; gnomon view "
-        "shows them apart.",
+        description="Show .viz files and runs in the browser, combined into one; gnomon view "
+        "shows them separately.",
         epilog="example:\n  peekperf -num 5 swim_*.viz",
     )
     p.add_argument("files", nargs="*", metavar="FILE.viz|RUN", help="what to show")

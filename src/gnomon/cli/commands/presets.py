@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _EPILOG = """\
 examples:
   gnomon presets                          those of this machine
-  gnomon presets --available cache        what can be counted here of caches
+  gnomon presets --available cache        cache presets that can be counted here
   gnomon presets --detail PAPI_DP_OPS     its native events and its formula
   gnomon presets --pmu skx                what they are on Skylake-X
   gnomon presets --presets my.toml        including your own presets
@@ -35,9 +35,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon presets`."""
     p = Parser(
         prog="gnomon presets",
-        description="List PAPI's presets and your own whose name, description or definition "
-        "contains all the words (or those that the words name): their native events on this "
-        "machine, and whether they can be counted, tested by opening them.",
+        description="List PAPI's presets and your own: those with the given names, or those whose "
+        "name, description or definition contains all the words. Print their native events on "
+        "this machine, and whether they can be counted, tested by opening them.",
         epilog=_EPILOG,
     )
     p.add_argument("words", nargs="*", metavar="WORD", help="what to look for, in any case")

@@ -23,8 +23,8 @@ _LEAST = {"name": 12, "command": 14, "tags": 8}
 _EPILOG = """\
 examples:
   gnomon runs                          the runs here, the latest first
-  gnomon runs list ~/runs --tag main   those of another folder that have a tag
-  gnomon runs tag first main v1.2      give a run tags; compare takes @main
+  gnomon runs list ~/runs --tag main   runs with a tag in another directory
+  gnomon runs tag first main v1.2      add tags to a run; compare accepts @main
   gnomon runs note first "before the cache was doubled"
   gnomon runs delete first"""
 

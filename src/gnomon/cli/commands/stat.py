@@ -26,7 +26,7 @@ _MOST = 10**9
 _DESCRIPTION = """\
 Monitor the whole machine, like vmstat: one line for each interval with rates per second, from
 hardware counters if available, from the kernel's counters and from /proc. The first line is printed
-after the first interval and covers that interval; unlike vmstat's it is no average since boot.
+after the first interval and covers that interval; unlike vmstat's, it is not an average since boot.
 Ctrl-C ends with a summary."""
 
 _EPILOG = """\
@@ -67,9 +67,9 @@ def parser() -> argparse.ArgumentParser:
     add_presets_option(what)
     what.add_argument(
         "--turns", metavar="MS", type=int,
-        help="how long a turn of several groups is, 10 to 30000 (default 100)",
+        help="length of a turn of several groups, 10 to 30000 milliseconds (default 100)",
     )  # fmt: skip
-    of = p.add_argument_group("of whom")
+    of = p.add_argument_group("what to monitor")
     of.add_argument(
         "--per", choices=("cpu", "core", "node"), default="",
         help="also print a line for each CPU, core or NUMA node (or socket, without NUMA nodes)",
@@ -85,11 +85,11 @@ def parser() -> argparse.ArgumentParser:
         "-p", "--pid", metavar="PID", action="append", default=[],
         help="print a line for each of these processes, including processes they create",
     )  # fmt: skip
-    out = p.add_argument_group("where to")
-    out.add_argument("--json", action="store_true", help="one JSON object a line")
+    out = p.add_argument_group("output")
+    out.add_argument("--json", action="store_true", help="write one JSON object per line")
     out.add_argument(
         "-o", "--output", metavar="NAME",
-        help="to a file too: JSON lines if it ends in .json or .jsonl, CSV if in .csv",
+        help="also write to a file: as JSON lines if it ends in .json or .jsonl, CSV if in .csv",
     )  # fmt: skip
     out.add_argument(
         "-u", "--unique", action="store_true",

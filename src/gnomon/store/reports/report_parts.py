@@ -225,7 +225,7 @@ class Profile(NamedTuple):
     """Values summed up over all locations, and how they are spread over them."""
 
     name: str = "profile"
-    title: str = "values summed up over all locations, min, mean and max of one"
+    title: str = "sums over all locations, and minimum, mean and maximum"
     by: tuple[str, ...] = BY
     argument: str = ""
     options: frozenset[str] = frozenset(("metrics", "top", "executor"))
@@ -263,12 +263,12 @@ class Profile(NamedTuple):
 
 
 _TITLES = {
-    "events": "what happened when: calls, operations, phases",
+    "events": "events with their times: calls, operations, phases",
     "messages": "messages from one location to another",
     "files": "files, pipes and sockets that the program used",
-    "samples": "where the program was found, sample by sample",
-    "arcs": "calls of one region from another, of what knows no whole paths",
-    "coordinates": "where in a machine or network locations are",
+    "samples": "samples of where the program was",
+    "arcs": "calls of one region from another, without whole call paths",
+    "coordinates": "positions of locations in a machine or network",
     "modules": "programs and libraries that were loaded",
 }
 """Of the tables that a run may have."""
@@ -312,7 +312,7 @@ PARTS: tuple[ReportPart, ...] = (
     Profile(),
     Facts(),
     TableRows("locations", "processes, threads, cores and ranks that have values"),
-    TableRows("regions", "what values can be of: sections, functions, lines, ..."),
+    TableRows("regions", "regions that have values: sections, functions, lines, ..."),
     TableRows("metrics", "what was measured, in which unit, and how"),
     *(TableRows(schema.name, _TITLES[schema.name]) for schema in OPTIONAL_SCHEMAS),
 )
