@@ -114,9 +114,7 @@ def test_a_merge_that_fails_is_one_tasks_loss(mpi: Mpi, tmp_path: Path) -> None:
 
 
 # What is said where Python did not begin within what a launcher gives the others of a failed task.
-TOO_LATE = re.compile(
-    "not come back in time|was ended: the job was|not done when the job was ended"
-)
+TOO_LATE = re.compile("not return in time|was ended: the job was|not done when the job was ended")
 
 
 @both
