@@ -148,6 +148,7 @@ class TaskRecords:
         running = {tid for tid, task in self._tasks.items() if not self._has_ended(task)}
         natives: dict[int, dict[int, _Sum]] = {tid: {} for tid in self._tasks}
         unknown: set[int] = set(running)
+        is_restored = False
         for event, by_thread in self._counts.items():
             missing = self._tasks.keys() - by_thread.keys()
             of_threads = dict(by_thread)
@@ -158,12 +159,17 @@ class TaskRecords:
                 unknown |= self._tasks.keys()
             elif len(missing) == 1 or not any(rest):
                 of_threads.update((tid, rest) for tid in missing)
+                is_restored |= any(rest)
             else:
                 unknown |= missing
             for tid, (raw, ran) in of_threads.items():
                 of = natives[tid].setdefault(self._native_of_id[event], [0, 0])
                 of[0] += raw
                 of[1] += ran
+        # What a missing record held does not follow where another one has some of its fields.
+        known = [of for tid, of in natives.items() if tid not in unknown]
+        if is_restored and any(map(_is_beyond_its_thread, known)):
+            unknown |= self._tasks.keys()
         rows = []
         for task in sorted(self._tasks.values(), key=lambda t: (t.pid, t.tid)):
             counts = None if task.tid in unknown else _by_event(natives[task.tid], specs)
@@ -240,6 +246,12 @@ class TaskRecords:
         if task is None:
             task = self._tasks[tid] = _Task(pid, tid)
         return task
+
+
+def _is_beyond_its_thread(natives: dict[int, _Sum]) -> bool:
+    """Return whether an event counted for longer than its thread ran."""
+    enabled = natives.get(_DUMMY_NATIVE, [0, 0])[1]
+    return any(running > enabled for _, running in natives.values())
 
 
 def _by_event(natives: dict[int, list[int]], specs: Sequence[PerfSpec]) -> tuple[RawCount, ...]:
