@@ -34,7 +34,8 @@ _EXECVE_NS = 500_000_000
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gnomon.counters.thread_counters import TaskRow, TaskSession
+    from gnomon.counters.thread_counters import TaskSession
+    from gnomon.counters.thread_records import TaskRow
     from gnomon.model.capability_result import Collected
 
 

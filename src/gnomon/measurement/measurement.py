@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.counters.emulation.caches import Cache
     from gnomon.counters.emulation.engine import ProcessCounts
-    from gnomon.counters.thread_counters import TaskRow
+    from gnomon.counters.thread_records import TaskRow
     from gnomon.launch.resource_usage import UsageRow
     from gnomon.model.contention import Contention
 

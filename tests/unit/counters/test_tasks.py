@@ -14,7 +14,7 @@ from property_tests import examples
 from gnomon.counters.component import RawCount
 from gnomon.counters.perf_spec import PerfSpec, Term
 from gnomon.counters.sysfs_pmu import Encoding
-from gnomon.counters.thread_counters import TaskRecords, TaskRow
+from gnomon.counters.thread_records import TaskRecords, TaskRow
 
 LOST, COMM, EXIT, FORK, READ = 2, 3, 4, 7, 8
 # The kernel's numbers of three events on two CPUs, and which native event each is of.
