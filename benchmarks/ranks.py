@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from benchmarks.cost import cost_of
 from benchmarks.table import Row, Table, interleaved, verdict
 
 _TOOLS = Path(sys.executable).parent
@@ -139,17 +140,11 @@ def _replayed(folder: Path, rows: list[Row], limits: list[str]) -> None:
     files = folder / "files"
     files.mkdir()
     _write_rank_files(files)
-    before = time.perf_counter()
-    command = [str(_TOOLS / "gnomon"), "repair", "-a", "average", *map(str, files.iterdir())]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - before
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"ranks: gnomon repair -a average: status {process.returncode}")
-    rows.append(Row(f"gnomon repair -a average, {_FILES} files", "", 1e3 * seconds))
-    rows.append(Row("  of which time on a CPU", "", 1e3 * (usage.ru_utime + usage.ru_stime)))
-    limits.append(f"gnomon repair, {_FILES} files: {usage.ru_maxrss / 1024:.0f} MiB at most")
+    gnomon = _TOOLS / "gnomon"
+    cost = cost_of(gnomon, "repair", "-a", "average", *files.iterdir(), folder=folder)
+    rows.append(Row(f"gnomon repair -a average, {_FILES} files", "", 1e3 * cost.seconds))
+    rows.append(Row("  of which time on a CPU", "", 1e3 * cost.cpu_seconds))
+    limits.append(f"gnomon repair, {_FILES} files: {cost.memory:.0f} MB at most")
 
 
 def _write_rank_files(folder: Path) -> None:
