@@ -141,19 +141,13 @@ int gn_core_generic(const struct gn_core *core, const char *base, struct gn_even
 	return 1;
 }
 
-static int out_of_memory(const struct gn_query *query)
-{
-	return gn_error_set(query->why, GN_ENOMEM, "event '%s': out of memory; free some memory",
-			    query->name);
-}
-
 /* Hybrid CPUs: one logical event, one count for each kind of core. */
 static int add_generic(struct gn_query *query, const struct gn_event_spec *spec)
 {
 	const char *letters = query->name + strlen(query->base);
 	struct gn_pmu *pmus;
 	const int n = gn_core_pmus(query->places->sysfs, &pmus);
-	int failed = n < 0 ? out_of_memory(query) : GN_OK;
+	int failed = n < 0 ? gn_error_memory(query->why, query->name) : GN_OK;
 
 	if (!failed && n < 2)
 		failed = gn_query_native(query, query->name, canonical(query->base),
@@ -196,7 +190,7 @@ static int add_terms(struct gn_query *query, const struct gn_terms *terms)
 	struct gn_event_spec spec;
 	struct gn_pmu *pmus;
 	const int n = gn_core_pmus(sysfs, &pmus);
-	int failed = n < 0 ? out_of_memory(query) : GN_OK;
+	int failed = n < 0 ? gn_error_memory(query->why, query->name) : GN_OK;
 
 	for (int i = 0; i < n; i++) {
 		if (strcmp(pmus[i].name, terms->pmu))

@@ -143,6 +143,11 @@ int gn_error_event(struct gn_error_text *why, int code, const char *name, const 
 	return code;
 }
 
+int gn_error_memory(struct gn_error_text *why, const char *name)
+{
+	return gn_error_set(why, GN_ENOMEM, "event '%s': out of memory; free some memory", name);
+}
+
 int gn_error_unavailable(struct gn_error_text *why, int code, int number, const char *name,
 			 const char *format, ...)
 {

@@ -44,6 +44,9 @@ __attribute__((format(printf, 3, 4))) int gn_error_set(struct gn_error_text *why
 __attribute__((format(printf, 4, 5))) int gn_error_event(struct gn_error_text *why, int code,
 							 const char *name, const char *format, ...);
 
+/* The sentence of an event for which there is no memory; returns GN_ENOMEM. */
+int gn_error_memory(struct gn_error_text *why, const char *name);
+
 /* The same of an event that exists, and cannot be counted here; number: an errno, or 0. */
 __attribute__((format(printf, 5, 6))) int gn_error_unavailable(struct gn_error_text *why, int code,
 							       int number, const char *name,

@@ -111,9 +111,7 @@ int gn_codes_of(const struct gn_query *query)
 
 		event->code = gn_code_of(event->name, event->flags);
 		if (!event->code)
-			return gn_error_set(query->why, GN_ENOMEM,
-					    "event '%s': out of memory; free some memory",
-					    query->name);
+			return gn_error_memory(query->why, query->name);
 	}
 	return GN_OK;
 }

@@ -104,9 +104,7 @@ static int define(const char *name, struct gn_preset *preset, struct gn_error_te
 {
 	struct gn_core *cores = calloc(GN_CORES_MAX, sizeof(*cores));
 	const int n = cores ? gn_cores(&gn_this_machine, cores) : -1;
-	int is_defined = n < 0 ? gn_error_set(why, GN_ENOMEM,
-					      "event '%s': out of memory; free some memory", name)
-			       : 0;
+	int is_defined = n < 0 ? gn_error_memory(why, name) : 0;
 
 	for (int i = 0; i < n && !is_defined; i++)
 		is_defined = gn_preset_find(name, &cores[i], preset, why);
@@ -208,8 +206,7 @@ static int first_of(const char *name, struct gn_event **event, int *n, struct gn
 	do {
 		out = calloc((size_t)room, sizeof(*out));
 		if (!out)
-			return gn_error_set(why, GN_ENOMEM,
-					    "event '%s': out of memory; free some memory", name);
+			return gn_error_memory(why, name);
 		failed = gn_resolve(name, out, room, n, why);
 		*event = failed ? NULL : out[0];
 		for (int i = 1; i < *n; i++)

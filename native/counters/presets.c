@@ -71,12 +71,6 @@ struct flat {
 	const char *native[GN_NATIVES_MAX];
 };
 
-static int out_of_memory(const struct gn_query *query)
-{
-	return gn_error_set(query->why, GN_ENOMEM, "event '%s': out of memory; free some memory",
-			    query->name);
-}
-
 static int native_number(struct flat *flat, const char *name)
 {
 	int number = 0;
@@ -108,7 +102,7 @@ static int flatten_event(struct flat *flat, const char *event, struct gn_program
 		return number;
 	program->op = calloc(1, sizeof(*program->op));
 	if (!program->op)
-		return out_of_memory(flat->query);
+		return gn_error_memory(flat->query->why, flat->query->name);
 	gn_program_push(program, GN_OP_NATIVE, number, 0);
 	return GN_OK;
 }
@@ -138,7 +132,7 @@ static int join(const struct flat *flat, const struct gn_preset *preset,
 	}
 	program->op = calloc(steps ? steps : 1, sizeof(*program->op));
 	if (!program->op)
-		return out_of_memory(flat->query);
+		return gn_error_memory(flat->query->why, flat->query->name);
 	for (int i = 0; i < outer->n; i++) {
 		const struct gn_op *op = &outer->op[i];
 
@@ -182,7 +176,7 @@ static int flatten(struct flat *flat, const struct gn_preset *preset, struct gn_
 	}
 	parts = calloc((size_t)preset->n, sizeof(*parts));
 	if (!parts)
-		return out_of_memory(flat->query);
+		return gn_error_memory(flat->query->why, flat->query->name);
 	flat->within[flat->depth++] = preset->name;
 	for (int i = 0; !failed && i < preset->n; i++)
 		failed = flatten_event(flat, nth(preset->events, i), &parts[i]);
@@ -415,7 +409,7 @@ static int make(const struct flat *flat, const struct gn_preset *preset, struct 
 	for (int i = 0; i < flat->n; i++)
 		is_scaled |= natives[i].scale != 1;
 	if (is_scaled && put_scales(program, natives))
-		return out_of_memory(flat->query);
+		return gn_error_memory(flat->query->why, flat->query->name);
 	if (!gn_program_is_sound(program, flat->n)) {
 		gn_error_unavailable(flat->query->why, GN_ENOEVNT, 0, flat->query->name,
 				     "its formula holds more than %d numbers at a time",
@@ -425,7 +419,7 @@ static int make(const struct flat *flat, const struct gn_preset *preset, struct 
 	is_sum = gn_program_factors(program, flat->n, factor);
 	*event = gn_event_new(flat->n, is_sum ? 0 : program->n);
 	if (!*event)
-		return out_of_memory(flat->query);
+		return gn_error_memory(flat->query->why, flat->query->name);
 	fill(*event, flat, natives, is_sum ? factor : NULL, modifiers);
 	(*event)->preset = preset->name;
 	(*event)->description = preset->description;
@@ -663,7 +657,8 @@ int gn_preset_resolve(struct gn_query *query)
 		return failed;
 	cores = calloc(GN_CORES_MAX, sizeof(*cores));
 	n = cores ? gn_cores(query->places, cores) : -ENOMEM;
-	failed = n < 0 ? out_of_memory(query) : add_on_cores(query, &asked, cores, n);
+	failed = n < 0 ? gn_error_memory(query->why, query->name)
+		       : add_on_cores(query, &asked, cores, n);
 	free(cores);
 	return failed;
 }

@@ -73,8 +73,7 @@ int gn_query_native(struct gn_query *query, const char *label, const char *nativ
 		return gn_name_too_long(query->why, label);
 	event = gn_event_new(1, 0);
 	if (!event)
-		return gn_error_set(query->why, GN_ENOMEM,
-				    "event '%s': out of memory; free some memory", query->name);
+		return gn_error_memory(query->why, query->name);
 	snprintf(event->name, sizeof(event->name), "%s", label);
 	event->description = description;
 	snprintf(event->native[0], GN_NAME_MAX, "%s", native);
