@@ -41,6 +41,7 @@ COMMAND_GROUPS = {
         "view": "show runs and .viz files in the browser",
         "report": "print the contents of a run",
         "runs": "list, tag, annotate and delete the runs of a directory",
+        "bundle": "pack a run and its sources in one file, for another machine",
         "export": "write a run as CSV, JSON, .viz, for speedscope or as OpenMetrics",
     },
     "compare": {

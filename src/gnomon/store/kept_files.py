@@ -17,6 +17,10 @@ from gnomon.errors import FormatError
 from gnomon.units import printable
 
 FOLDER = "files"
+SOURCES = "sources"
+"""Below it the source files that `gnomon bundle` packs."""
+SOURCE_PLACES = "source_files"
+"""Field of a run's head: the path below `files/` of each source file that was packed."""
 FILES_MOST = 10_000
 """Files of one run."""
 _DEPTH_MOST = 8
@@ -76,23 +80,50 @@ def of_capability(run: Path, head: Mapping[str, Any], capability: str) -> tuple[
     Raises:
         FormatError: one is missing, of another size, or none of the run.
     """
-    files = []
-    for name, size in sorted(head.get(FOLDER, {}).items()):
-        if name.partition("/")[0] != capability:
-            continue
-        file = run / FOLDER / name
-        try:
-            status = os.lstat(file)
-            is_inside = file.resolve().is_relative_to((run / FOLDER).resolve())
-        except OSError as error:
-            raise FormatError(file, 0, f"cannot be read: {error.strerror}; {_REMEDY}") from None
-        if not stat.S_ISREG(status.st_mode) or not is_inside:
-            raise FormatError(file, 0, f"not a file of the run; {_REMEDY}")
-        if status.st_size != size:
-            at = min(status.st_size, size)
-            raise FormatError(file, at, f"it has {status.st_size} bytes, not {size}; {_REMEDY}")
-        files.append(file)
-    return tuple(files)
+    names = sorted(head.get(FOLDER, {}))
+    return tuple(
+        _checked(run, name, head[FOLDER][name])
+        for name in names
+        if name.partition("/")[0] == capability
+    )
+
+
+def content(run: Path, head: Mapping[str, Any], name: str) -> bytes:
+    """Return what is in a file of a run.
+
+    Args:
+        run: its directory.
+        head: what is in its run.json.
+        name: the file's path below `files/`, which the head has.
+
+    Raises:
+        FormatError: it is missing, of another size, or none of the run.
+    """
+    file = _checked(run, name, head[FOLDER][name])
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise FormatError(file, 0, f"cannot be read: {error.strerror}; {_REMEDY}") from None
+
+
+def nothing_packed(_file: str) -> bytes | None:
+    """Return None: what stands for `Run.source_text` where there is no run."""
+    return None
+
+
+def _checked(run: Path, name: str, size: int) -> Path:
+    file = run / FOLDER / name
+    try:
+        status = os.lstat(file)
+        is_inside = file.resolve().is_relative_to((run / FOLDER).resolve())
+    except OSError as error:
+        raise FormatError(file, 0, f"cannot be read: {error.strerror}; {_REMEDY}") from None
+    if not stat.S_ISREG(status.st_mode) or not is_inside:
+        raise FormatError(file, 0, f"not a file of the run; {_REMEDY}")
+    if status.st_size != size:
+        end = min(status.st_size, size)
+        raise FormatError(file, end, f"it has {status.st_size} bytes, not {size}; {_REMEDY}")
+    return file
 
 
 def problem_of(files: object) -> str:

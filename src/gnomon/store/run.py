@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -84,6 +84,7 @@ class Run:
             for those that `head` names.
         held: what has to be there as long as the files are asked for.
         is_checked: whether it is known that the tables hold no more than a run does.
+        read_file: returns a kept file by its path below `files/`, where that is no directory.
     """
 
     path: Path
@@ -91,6 +92,7 @@ class Run:
     files: Mapping[str, Path] | None = None
     held: object = None
     is_checked: bool = False
+    read_file: Callable[[str], bytes] | None = None
     _databases: dict[tuple[int, int], _Database] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -271,11 +273,15 @@ class Run:
                 try:
                     connection.execute(f"SELECT {values} FROM ({self._whole(schema)})").fetchall()
                 except (duckdb.OutOfMemoryException, MemoryError):
-                    return table_limits.no_memory(str(self.file(schema)))
+                    return table_limits.no_memory(self._shown(schema))
                 except (duckdb.Error, UnicodeDecodeError):
                     why = "it is damaged, or no table of a run: it cannot be read"
-                    return f"{self.file(schema)}: {why}{_REMEDY}"
+                    return f"{self._shown(schema)}: {why}{_REMEDY}"
         return f"{self.path}: its tables cannot be read: they do not fit together{_REMEDY}"
+
+    def _shown(self, schema: Schema) -> str:
+        """Return how to name a table to people: one that was unpacked has a file without a name."""
+        return str(self.file(schema)) if self.files is None else f"{self.path}: {schema.name}"
 
     def rows(self, schema: Schema, top: int = 0) -> list[dict[str, Cell]]:
         """Return the rows of a table by column name, in its order: the first ones, or all for 0."""
@@ -292,6 +298,23 @@ class Run:
             FormatError: one is missing, of another size, or none of the run.
         """
         return kept_files.of_capability(self.path, self.head, capability)
+
+    def source_text(self, file: str) -> bytes | None:
+        """Return a source file that `gnomon bundle` packed into the run; None if it has none.
+
+        Args:
+            file: as the regions name it.
+
+        Raises:
+            RunDirectoryError: the run has it, and it cannot be read.
+        """
+        places = self.head.get(kept_files.SOURCE_PLACES)
+        place = places.get(file) if isinstance(places, dict) else None
+        if not isinstance(place, str) or place not in self.head.get(kept_files.FOLDER, {}):
+            return None
+        if self.read_file is not None:
+            return self.read_file(place)
+        return kept_files.content(self.path, self.head, place)
 
 
 _SHARED = 2

@@ -22,17 +22,16 @@ from gnomon.store import kept_files, unfinished_run
 from gnomon.store.duckdb_parquet import as_utf8
 from gnomon.store.parquet_writer import write_table
 from gnomon.store.run import Run as Run
-from gnomon.store.run_head import HEAD_LIMIT_BYTES, problem_of
+from gnomon.store.run_head import HEAD as HEAD
+from gnomon.store.run_head import HEAD_LIMIT_BYTES, checked_head
+from gnomon.store.run_head import MAGIC as MAGIC
+from gnomon.store.run_head import SCHEMA_VERSION as SCHEMA_VERSION
 from gnomon.units import printable
 
 if TYPE_CHECKING:
     from gnomon.store.run_files import Reader
 
 SUFFIX = unfinished_run.SUFFIX
-SCHEMA_VERSION = 2
-HEAD = "run.json"
-"""The file of a run directory that says what ran."""
-MAGIC = "gnomon/run"
 _REMEDY = "; restore it from a copy, or measure again"
 _NAMED_RUNS = 5
 # Bytes of a directory's name: with a dot, a process number and a node's digits it is one still,
@@ -322,28 +321,7 @@ def _open(path: Path) -> Run:
             raise FormatError(file, 0, f"no regular file{_REMEDY}")
         if file.stat().st_size > HEAD_LIMIT_BYTES:
             raise FormatError(file, HEAD_LIMIT_BYTES, f"too large for the head of a run{_REMEDY}")
-        head = json.loads(file.read_bytes())
+        content = file.read_bytes()
     except OSError as error:
         raise RunDirectoryError(f"{file}: cannot be read: {error.strerror}") from None
-    except json.JSONDecodeError as error:
-        raise FormatError(file, error.pos, f"not JSON: {error.msg}{_REMEDY}") from None
-    except UnicodeDecodeError as error:
-        raise FormatError(file, error.start, f"not UTF-8 text{_REMEDY}") from None
-    except (ValueError, RecursionError):
-        raise FormatError(
-            file, 0, f"JSON with numbers too long or nested too deep{_REMEDY}"
-        ) from None
-    if not isinstance(head, dict) or head.get("schema") != MAGIC:
-        raise FormatError(file, 0, f"not a run: its schema is not '{MAGIC}'{_REMEDY}")
-    version = head.get("schema_version")
-    if not isinstance(version, int) or version > SCHEMA_VERSION:
-        raise FormatError(
-            file,
-            0,
-            f"schema version {version!a}; this Gnomon reads up to {SCHEMA_VERSION}; "
-            "use the Gnomon that wrote it, or a newer one",
-        )
-    problem = problem_of(head)
-    if problem:
-        raise FormatError(file, 0, f"{problem}{_REMEDY}")
-    return Run(path, head)
+    return Run(path, checked_head(file, content))

@@ -85,7 +85,29 @@ class VizReader(NamedTuple):
         return viz.open_viz(path)
 
 
-READERS: tuple[Reader, ...] = (VizReader(),)
+class BundleReader(NamedTuple):
+    """NAME.gnomon.zip (gnomon/store/run_bundle.py)."""
+
+    name: str = "bundle"
+    title: str = "a run and its sources in one file, of gnomon bundle"
+    suffixes: tuple[str, ...] = (".gnomon.zip",)
+
+    def sniff(self, start: bytes) -> bool:
+        """Return whether it is an archive that begins with the head of a run."""
+        if not start.startswith(b"PK"):
+            return False
+        from gnomon.store.run_bundle import is_bundle
+
+        return is_bundle(start)
+
+    def open(self, path: Path) -> Run:
+        """Return the file as a run, its tables unpacked into files without a name."""
+        from gnomon.store.run_bundle import open_bundle
+
+        return open_bundle(path)
+
+
+READERS: tuple[Reader, ...] = (VizReader(), BundleReader())
 """Those of the store itself; capabilities have their own."""
 
 

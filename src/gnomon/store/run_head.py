@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
+from gnomon.errors import FormatError
 from gnomon.store import kept_files
 
+HEAD = "run.json"
+"""The file of a run directory that says what ran."""
+MAGIC = "gnomon/run"
+SCHEMA_VERSION = 2
 HEAD_LIMIT_BYTES = 64 << 20
 """A run.json is small; what is larger than this is not one."""
 
+_REMEDY = "; restore it from a copy, or measure again"
 _DEPTH_LIMIT = 32
 _FIELDS: dict[str, tuple[type, ...]] = {
     "command": (list,),
@@ -23,6 +31,42 @@ _FIELDS: dict[str, tuple[type, ...]] = {
     "warnings": (list,),
 }
 _ITEMS: dict[str, type] = {"command": str, "hosts": dict, "unavailable": dict, "warnings": str}
+
+
+def checked_head(file: Path, content: bytes) -> dict[str, Any]:
+    """Return the head of a run that a run.json has.
+
+    Args:
+        file: to be named in errors.
+        content: what is in it.
+
+    Raises:
+        FormatError: it is none, or of a newer Gnomon.
+    """
+    try:
+        head = json.loads(content)
+    except json.JSONDecodeError as error:
+        raise FormatError(file, error.pos, f"not JSON: {error.msg}{_REMEDY}") from None
+    except UnicodeDecodeError as error:
+        raise FormatError(file, error.start, f"not UTF-8 text{_REMEDY}") from None
+    except (ValueError, RecursionError):
+        raise FormatError(
+            file, 0, f"JSON with numbers too long or nested too deep{_REMEDY}"
+        ) from None
+    if not isinstance(head, dict) or head.get("schema") != MAGIC:
+        raise FormatError(file, 0, f"not a run: its schema is not '{MAGIC}'{_REMEDY}")
+    version = head.get("schema_version")
+    if not isinstance(version, int) or version > SCHEMA_VERSION:
+        raise FormatError(
+            file,
+            0,
+            f"schema version {version!a}; this Gnomon reads up to {SCHEMA_VERSION}; "
+            "use the Gnomon that wrote it, or a newer one",
+        )
+    problem = problem_of(head)
+    if problem:
+        raise FormatError(file, 0, f"{problem}{_REMEDY}")
+    return head
 
 
 def problem_of(head: Mapping[str, Any]) -> str:

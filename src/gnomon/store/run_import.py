@@ -53,7 +53,13 @@ def import_file(
     with run_directory.drafted(name, force=force) as draft:
         for schema in run.schemas:
             shutil.copyfile(run.file(schema), draft.folder / f"{schema.name}.parquet")
-        draft.finish(head, (), {})
+        if run.read_file is None:
+            draft.finish(head, (), {})
+        else:
+            from gnomon.store.run_bundle import unpacked_files
+
+            with unpacked_files(path, run.head) as files:
+                draft.finish(head, (), {}, files)
     return draft.path
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from gnomon.store.kept_files import nothing_packed
 from gnomon.units import printable
 
 _LIMIT_BYTES = 64 << 20
@@ -19,7 +20,13 @@ _DIGESTS_LIMIT = 10_000
 class Sources:
     """Source files that are there to be read, each read once."""
 
-    def __init__(self) -> None:
+    def __init__(self, packed: Callable[[str], bytes | None] = nothing_packed) -> None:
+        """Begin with none.
+
+        Args:
+            packed: returns the text that a run itself has of a file (`Run.source_text`).
+        """
+        self._packed = packed
         self._files: dict[str, list[str]] = {}
         self._changed: dict[str, float] = {}
 
@@ -41,13 +48,17 @@ class Sources:
     def _read(self, file: str) -> list[str]:
         path = Path(file)
         try:
-            if not file or not path.is_file() or path.stat().st_size > _LIMIT_BYTES:
+            if (packed := self._packed(file)) is not None:
+                text = packed.decode(errors="replace")
+            elif not file or not path.is_file() or path.stat().st_size > _LIMIT_BYTES:
                 return []
-            # Not splitlines(): compilers count a form feed as part of its line.
-            lines = path.read_text(errors="replace").split("\n")
-            self._changed[file] = path.stat().st_mtime
+            else:
+                text = path.read_text(errors="replace")
+                self._changed[file] = path.stat().st_mtime
         except (OSError, ValueError):
             return []
+        # Not splitlines(): compilers count a form feed as part of its line.
+        lines = text.split("\n")
         if not lines[-1]:
             lines.pop()
         return [printable(line.expandtabs(_TAB).rstrip()) for line in lines]

@@ -6,7 +6,7 @@ import os
 import stat
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -35,34 +35,48 @@ def unpacked_run(path: Path, fill: Fill) -> Run:
     Raises:
         RunDirectoryError: it cannot be read, or as `fill`.
     """
-    with open_regular(path) as file, _folder(path) as folder:
+    with open_regular(path) as file, temporary_folder(path) as folder:
         written = TableFiles(folder, SCHEMAS)
         try:
             head = fill(file, written.add)
             written.finish()
-            numbers = [
-                os.open(folder / f"{schema.name}.parquet", os.O_RDONLY | os.O_CLOEXEC)
-                for schema in SCHEMAS
-            ]
+            tables = UnlinkedTables(folder, SCHEMAS)
         except OSError as error:
-            raise RunDirectoryError(
-                f"{path}: there is no room to unpack its tables in {folder.parent}: "
-                f"{error.strerror}; set TMPDIR to another folder"
-            ) from None
+            raise no_room(path, folder, error) from None
         finally:
             written.close()
-    # Named by the process: what it shares the run with has other descriptors.
-    files = {
-        schema.name: Path(f"/proc/{os.getpid()}/fd/{number}")
-        for schema, number in zip(SCHEMAS, numbers, strict=True)
-    }
-    held = _Held()
-    weakref.finalize(held, _close, numbers).atexit = False
-    return Run(path, head, files, held)
+    return Run(path, head, tables.files, tables)
 
 
-class _Held:
-    """As long as this is there, so are the files."""
+def no_room(path: Path, folder: Path, error: OSError) -> RunDirectoryError:
+    """Return the error that a file's tables cannot be written."""
+    return RunDirectoryError(
+        f"{path}: there is no room to unpack its tables in {folder.parent}: "
+        f"{error.strerror}; set TMPDIR to another folder"
+    )
+
+
+class UnlinkedTables:
+    """Tables that have no name any more: as long as this is there, so are they.
+
+    Attributes:
+        files: a path of each, by the table's name; the process is named in it: what it shares the
+            run with has other descriptors.
+    """
+
+    def __init__(self, folder: Path, schemas: Iterable[Schema]) -> None:
+        """Open the tables in a folder, which may be removed then.
+
+        Raises:
+            OSError: one cannot be opened.
+        """
+        self.files: dict[str, Path] = {}
+        numbers: list[int] = []
+        weakref.finalize(self, _close, numbers).atexit = False
+        for schema in schemas:
+            file = folder / f"{schema.name}.parquet"
+            numbers.append(os.open(file, os.O_RDONLY | os.O_CLOEXEC))
+            self.files[schema.name] = Path(f"/proc/{os.getpid()}/fd/{numbers[-1]}")
 
 
 def _close(numbers: Sequence[int]) -> None:
@@ -88,7 +102,12 @@ def open_regular(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _folder(path: Path) -> Iterator[Path]:
+def temporary_folder(path: Path) -> Iterator[Path]:
+    """Make a folder for the tables of a file, and remove it.
+
+    Raises:
+        RunDirectoryError: none can be made.
+    """
     try:
         folder = tempfile.TemporaryDirectory(prefix="gnomon-file-", ignore_cleanup_errors=True)
     except OSError as error:

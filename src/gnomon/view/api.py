@@ -44,7 +44,7 @@ from gnomon import __version__
 from gnomon.errors import GnomonError, UsageError
 from gnomon.metrics import metric_direction
 from gnomon.model.array_types import Ints
-from gnomon.store import table_limits
+from gnomon.store import source_files, table_limits
 from gnomon.store.reports.run_facts import killed_by
 from gnomon.view import (
     array_codec,
@@ -52,7 +52,6 @@ from gnomon.view import (
     distribution,
     node_details,
     request_params,
-    source_files,
     table_registry,
 )
 from gnomon.view.node_kinds import node_kind
@@ -340,7 +339,7 @@ class _Api:
     def source(self, opened: OpenRun, asked: QueryParams) -> Response:
         source = source_files.find(
             asked.get("file", ""), opened.source_files(), opened.data.head, self._session.folders,
-            asked.get("choice", ""),
+            asked.get("choice", ""), opened.data.source_text,
         )  # fmt: skip
         return as_json({**source._asdict(), "choices": list(source.choices)})
 

@@ -47,7 +47,7 @@ def combine(parts: Sequence[OpenRun]) -> tuple[Dataset, tuple[MergedPart, ...]]:
     for schema, rows in union.rows():
         columns: list[Any] = list(zip(*rows, strict=True)) or [()] * len(schema.columns)
         tables.insert(schema, columns)
-    return Dataset(name, union.head(), tables), union.parts()
+    return Dataset(name, union.head(), tables, union.source_text), union.parts()
 
 
 class _Union:
@@ -174,6 +174,11 @@ class _Union:
             "sources": _common(heads),
             **region_kinds.joined(heads),
         }
+
+    def source_text(self, file: str) -> bytes | None:
+        """Return a source file that one of the runs has itself; None if none has."""
+        texts = (part.data.source_text(file) for part in self._parts)
+        return next((text for text in texts if text is not None), None)
 
     def _warnings(self) -> list[str]:
         warnings = [

@@ -17,6 +17,7 @@ from gnomon.model.region_kinds import RegionKind, RegionKinds
 from gnomon.model.tables import METRICS
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import moments, table_limits
+from gnomon.store.kept_files import nothing_packed
 from gnomon.view.database import Tables
 
 _DAMAGED = "; restore it from a copy, or measure again"
@@ -88,7 +89,14 @@ class OverallTimes(NamedTuple):
 class Dataset:
     """One open run: its head, its small tables, and its large ones to be asked."""
 
-    def __init__(self, name: str, head: Mapping[str, Any], tables: Tables) -> None:
+    def __init__(
+        self,
+        name: str,
+        head: Mapping[str, Any],
+        tables: Tables,
+        source_text: Callable[[str], bytes | None] = nothing_packed,
+    ) -> None:
+        self.source_text = source_text
         self.name = name
         self.head = head
         self.tables = tables

@@ -53,7 +53,7 @@ class Session:
     """
 
     def __init__(self, *, sources: Sequence[Path] = (), sources_before_asking: int = 15) -> None:
-        from gnomon.view.source_files import Folders
+        from gnomon.store.source_files import Folders
 
         self._opened: dict[str, OpenRun] = {}
         self._lock = threading.Lock()
@@ -108,9 +108,9 @@ class Session:
                 check_regular(folder / "run.json")
         run = run_directory.find(absolute, readers=readers())
         if run.files is not None:
-            data = Dataset(absolute, run.head, Tables.of_file(run))
+            data = Dataset(absolute, run.head, Tables.of_file(run), run.source_text)
             return self._keep("file", absolute, Path(absolute).name, data)
-        data = Dataset(str(run.path), run.head, Tables.of_run(run))
+        data = Dataset(str(run.path), run.head, Tables.of_run(run), run.source_text)
         title = run.path.name.removesuffix(run_directory.SUFFIX)
         return self._keep("run", str(run.path), title, data)
 

@@ -107,7 +107,7 @@ def test_a_file_is_known_by_how_it_begins(here: Path, capsys: pytest.CaptureFixt
 
 
 def test_what_begins_like_one(here: Path) -> None:
-    (reader,) = READERS
+    reader = READERS[0]
     for start, is_one in (
         (b"<hpm version='2'>", True),
         (b'\xef\xbb\xbf<?xml version="1.0"?>\n<!-- a\nb -->\n<hpm\n', True),

@@ -16,8 +16,8 @@ from view_runs import Place, Quantity, Region, Value, ranks, write
 from view_server import TOKEN, Client, serving
 
 from gnomon.errors import GnomonError
+from gnomon.store.source_files import LIMIT_BYTES
 from gnomon.view.session import Session
-from gnomon.view.source_files import LIMIT_BYTES
 
 ADDRESSES = ("/", "/api/state", "/api/runs/1", "/assets/any.js", "/nothing", "/icon.svg")
 

@@ -67,7 +67,7 @@ def render_hotspots(
         most = width - _INDENT - tight
         return leading_shares(order, hotspots.totals, room, most, counts=counts, keep=bool(chosen))
 
-    sources = Sources()
+    sources = Sources(run.source_text)
     make = listing if hotspots.file and hotspots.kind == "line" else _table
     body, shown = make(hotspots, sources, columns, width)
     lines += body

@@ -1,8 +1,9 @@
 """Source files that a run names: found, checked to be harmless, and compared with what ran.
 
-Only files that the run names are ever read, as they are named or by the same end of their path in
-a directory that the user gave. What is read is a regular file of text of a bounded size, and in a
-given directory one that does not lead out of it by a link.
+A run that was packed by `gnomon bundle` has them itself. Of the others only files that the run
+names are ever read, as they are named or by the same end of their path in a directory that the
+user gave. What is read is a regular file of text of a bounded size, and in a given directory one
+that does not lead out of it by a link.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gnomon.errors import UsageError
 from gnomon.named_tuple import NamedTuple
+from gnomon.store.kept_files import nothing_packed
 from gnomon.units import size
 
 LIMIT_BYTES = 8 << 20
@@ -146,7 +148,12 @@ def _is_source_name(path: str) -> bool:
 
 
 def find(
-    file: str, named: Iterable[str], head: Mapping[str, Any], folders: Folders, choice: str = ""
+    file: str,
+    named: Iterable[str],
+    head: Mapping[str, Any],
+    folders: Folders,
+    choice: str = "",
+    packed: Callable[[str], bytes | None] = nothing_packed,
 ) -> Source:
     """Return a source file's text, or why there is none.
 
@@ -156,6 +163,7 @@ def find(
         head: the run's; `sources` in it has the digests, where they were taken.
         folders: where the user lets us look.
         choice: which of several candidates is meant.
+        packed: returns the text that the run itself has of a file (`Run.source_text`).
 
     Raises:
         UsageError: the run does not name the file, or the choice is none of the candidates.
@@ -163,6 +171,9 @@ def find(
     if file not in set(named):
         raise UsageError(f"{file[:200]!a}: the run names no such source file")
     kind = language(file)
+    if not choice and (data := packed(file)) is not None:
+        state, why = _state(file, data, 0, head)
+        return Source(file, "", data.decode(errors="replace"), kind, state, why)
     own = file if file.startswith("/") else os.path.join(_directory(head), file)  # noqa: PTH118
     candidates = folders.candidates(file)
     if choice:
@@ -188,11 +199,55 @@ def _directory(head: Mapping[str, Any]) -> str:
     return found if isinstance(found, str) and "\0" not in found else ""
 
 
+class _Content(NamedTuple):
+    """What is in a file, or why it is not read.
+
+    Attributes:
+        data: its bytes; None where it is not read.
+        path: where it is, no link.
+        changed: when it was written, in seconds since the epoch.
+        state: missing or refused, where it is not read.
+        reason: likewise.
+    """
+
+    data: bytes | None
+    path: str
+    changed: float = 0
+    state: str = ""
+    reason: str = ""
+
+
+def text_that_ran(file: str, head: Mapping[str, Any]) -> bytes | None:
+    """Return a source file as it was when the program ran; None if that is not to be had.
+
+    Args:
+        file: as the run names it.
+        head: the run's.
+    """
+    content = _content(file if file.startswith("/") else os.path.join(_directory(head), file))  # noqa: PTH118
+    if content.data is None:
+        return None
+    state, _ = _state(file, content.data, content.changed, head)
+    return None if state == "changed" else content.data
+
+
 def _read(
     file: str, path: str, kind: str, head: Mapping[str, Any], inside: Sequence[str] = ()
 ) -> Source:
-    def refused(why: str) -> Source:
-        return Source(file, path, None, kind, "refused", why)
+    content = _content(path, inside)
+    if content.data is None:
+        return Source(file, content.path, None, kind, content.state, content.reason)
+    state, why = _state(file, content.data, content.changed, head)
+    text = content.data.decode(errors="replace")
+    return Source(file, content.path, text, kind, state, why)
+
+
+def _content(path: str, inside: Sequence[str] = ()) -> _Content:
+    def refused(why: str) -> _Content:
+        return _Content(None, path, 0, "refused", why)
+
+    def missing(error: OSError) -> _Content:
+        return _Content(None, path, 0, "missing", f"it cannot be read: {error.strerror}")
 
     if "\0" in path:
         return refused("not a file name")
@@ -207,7 +262,7 @@ def _read(
         # Not a pipe or device, not even for the moment between looking and opening.
         descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError as error:
-        return Source(file, path, None, kind, "missing", f"it cannot be read: {error.strerror}")
+        return missing(error)
     try:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
@@ -217,15 +272,14 @@ def _read(
         with open(descriptor, "rb", closefd=False) as opened:
             data = opened.read(LIMIT_BYTES + 1)
     except OSError as error:
-        return Source(file, path, None, kind, "missing", f"it cannot be read: {error.strerror}")
+        return missing(error)
     finally:
         os.close(descriptor)
     if len(data) > LIMIT_BYTES:
         return refused(f"it is growing; at most {size(LIMIT_BYTES)} are shown")
     if b"\0" in data[: 1 << 16]:
         return refused("not a text file")
-    state, why = _state(file, data, about.st_mtime, head)
-    return Source(file, real, data.decode(errors="replace"), kind, state, why)
+    return _Content(data, real, about.st_mtime)
 
 
 def _state(file: str, data: bytes, changed: float, head: Mapping[str, Any]) -> tuple[str, str]:
