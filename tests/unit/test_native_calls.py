@@ -15,7 +15,7 @@ import pytest
 
 NATIVE = Path(__file__).parents[2] / "native"
 
-FOLDERS = ("core", "runtime", "counters", "hpm", "plugins", "plugins/shipped", "python")
+FOLDERS = ("core", "unwind", "runtime", "counters", "hpm", "plugins", "plugins/shipped", "python")
 
 _NO_CODE = re.compile(
     r'/\*.*?\*/|//[^\n]*|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])+\'',

@@ -11,7 +11,7 @@ import pytest
 NATIVE = Path(__file__).parents[2] / "native"
 
 # A folder includes its own headers and those of the folders above its own line here.
-LAYERS = ("core", "runtime", "counters", "hpm", "plugins", "python")
+LAYERS = ("core", "unwind", "runtime", "counters", "hpm", "plugins", "python")
 LEVEL = {folder: level for level, folder in enumerate(LAYERS)}
 
 # Nobody includes anything of these; tests may include everything.
@@ -23,6 +23,7 @@ PUBLIC = {
     "clock.h": "core",
     "perf.h": "core",
     "rotate.h": "core",
+    "unwind.h": "unwind",
     "rank_data.h": "runtime",
     "recorder.h": "runtime",
     "gnomon.h": "counters",
