@@ -61,6 +61,8 @@ def pytest_sessionstart() -> None:
     """End the session before any test if the installed package is not this tree's."""
     # Under nohup it is ignored, which every program that a test starts would inherit.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    # Names of one test's programs are nothing that another, or the user, should find.
+    os.environ["GNOMON_CACHE"] = "off"
     if os.environ.get("GNOMON_TEST_INSTALLED"):
         return
     spec = importlib.util.find_spec("gnomon")

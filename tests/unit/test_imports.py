@@ -28,7 +28,7 @@ LAYERS = (
     ("terminal_text",),
     ("layout",),  # the former name of terminal_text
     ("model",),
-    ("metrics",),
+    ("metrics", "symbols"),
     ("counters", "store"),
     ("launch",),
     ("measurement",),

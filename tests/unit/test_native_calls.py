@@ -15,7 +15,9 @@ import pytest
 
 NATIVE = Path(__file__).parents[2] / "native"
 
-FOLDERS = ("core", "unwind", "runtime", "counters", "hpm", "plugins", "plugins/shipped", "python")
+FOLDERS = (
+    "core", "unwind", "symbols", "runtime", "counters", "hpm", "plugins", "plugins/shipped", "python",
+)  # fmt: skip
 
 _NO_CODE = re.compile(
     r'/\*.*?\*/|//[^\n]*|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])+\'',

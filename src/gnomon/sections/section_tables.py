@@ -31,8 +31,8 @@ from gnomon.model.metric import usual_aggregation
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Cell, Table
 from gnomon.model.value import How, Unavailable
 from gnomon.sections import start_lines
-from gnomon.store import source_lines
 from gnomon.store.record_blocks import BlockWriter, read_blocks
+from gnomon.symbols import Address, SourceLine, resolve_lines
 from gnomon.units import printable
 
 _TIMES = (("wall time", WALLCLOCK), ("user time", USER), ("system time", SYSTEM))
@@ -89,13 +89,13 @@ def collect(folder: Path) -> Collected:
 
 def _lines(
     stems: Sequence[str], folder: Path, warnings: list[str]
-) -> tuple[dict[str, Mapping[int, source_lines.SourceLine]], tuple[Unavailable, ...]]:
+) -> tuple[dict[str, Mapping[int, SourceLine]], tuple[Unavailable, ...]]:
     """Return the lines of each process's sections by their numbers, and why some have none.
 
     All processes are asked about at once: the ranks of a job have the same few addresses.
     """
     addresses: dict[str, int] = {}
-    distinct: dict[tuple[tuple[int, source_lines.Address], ...], int] = {}
+    distinct: dict[tuple[tuple[int, Address], ...], int] = {}
     for stem in stems:
         path = folder / f"{stem}.hpmplaces"
         try:
@@ -106,7 +106,7 @@ def _lines(
             warnings.append(f"lines of process {stem}: cannot be read: {error.strerror}")
         except GnomonError as error:
             warnings.append(f"lines of process {stem}: {error}")
-    places, missing = source_lines.resolve(address for known in distinct for _, address in known)
+    places, missing = resolve_lines(address for known in distinct for _, address in known)
     lines_of = [
         {number: places[address] for number, address in known if address in places}
         for known in distinct
@@ -114,7 +114,7 @@ def _lines(
     return {stem: lines_of[at] for stem, at in addresses.items()}, missing
 
 
-def _with_lines(file: RankFile, lines: Mapping[int, source_lines.SourceLine]) -> RankFile:
+def _with_lines(file: RankFile, lines: Mapping[int, SourceLine]) -> RankFile:
     """Return a file with the lines of sections that had none."""
     items = tuple(
         item._replace(**lines[item.instr_id]._asdict())

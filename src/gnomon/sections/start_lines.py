@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from gnomon.errors import GnomonError
-from gnomon.store.source_lines import Address
+from gnomon.symbols import Address
 
 _BEGIN = "gnomon places 1\n"
 _BYTES_MAX = 64 << 20

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gnomon.errors import GnomonError
 from gnomon.sections import start_lines
-from gnomon.store.source_lines import Address
+from gnomon.symbols import Address
 
 BEGIN = "gnomon places 1\n"
 

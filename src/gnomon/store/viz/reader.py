@@ -21,10 +21,10 @@ from gnomon.model.metric import Metric
 from gnomon.model.tables import PROFILE, Cell, Column
 from gnomon.model.value import How
 from gnomon.store import run_head
-from gnomon.store.source_lines import Address
 from gnomon.store.unpacked_run import Sink
 from gnomon.store.viz import encoding
 from gnomon.store.viz.sections import TIMES, Program, Section, SectionRows, ValueGroup, with_lines
+from gnomon.symbols import Address
 
 _VERSIONS = ("1", "2")
 # Without tables and with them: sections are held until the last one is read.

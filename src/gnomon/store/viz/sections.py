@@ -8,8 +8,7 @@ from gnomon.model.metric import Metric
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
 from gnomon.model.value import Unavailable
 from gnomon.named_tuple import NamedTuple
-from gnomon.store import source_lines
-from gnomon.store.source_lines import Address
+from gnomon.symbols import Address, resolve_lines
 
 TIMES = {
     "wall": "wall time", "cycle": "cycle time", "user": "user time", "system": "system time",
@@ -66,7 +65,7 @@ def with_lines(
         sections: what a file holds.
         ended: when the program ended; 0 if that is not known.
     """
-    places, missing = source_lines.resolve((one.start for one in sections if one.start), ended)
+    places, missing = resolve_lines((one.start for one in sections if one.start), ended)
     return [
         one._replace(**places[one.start]._asdict()) if one.start in places else one
         for one in sections

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from gnomon.store import source_lines
-from gnomon.store.build_ids import build_id
-from gnomon.store.source_lines import Address, SourceLine
+from gnomon.symbols import Address, SourceLine, reader_process, resolve_lines
 
 SOURCE = "int f(void)\n{\n\treturn 7;\n}\nint main(void)\n{\n\treturn f();\n}\n"
 BUILD_ID = "0123456789abcdef0123456789abcdef01234567"
@@ -33,54 +28,37 @@ def compiled(folder: Path, name: str, *options: str) -> Address:
 def test_lines_of_a_program_and_why_there_are_none(tmp_path: Path) -> None:
     one = compiled(tmp_path, "with", "-g")
     offset = compiled(tmp_path, "without", "-s").offset or one.offset
-    places, missing = source_lines.resolve(
+    places, missing = resolve_lines(
         [one, Address(one.module, 1), Address(str(tmp_path / "without"), offset),
          Address("/no/such program", 1), Address(str(tmp_path / "f.c"), 1)]
     )  # fmt: skip
     assert places == {one: SourceLine(str(tmp_path / "f.c"), 2)}
     assert [why.reason for why in missing] == [
         "/no/such program is missing",
-        "1 start in f.c: it has no line numbers of them",
+        f"{tmp_path / 'f.c'} is no ELF file",
         "1 start in with: it has no line numbers of them",
         "1 start in without: it has no line numbers of them",
     ]
     assert all(why.remedy for why in missing)
 
 
-def test_without_a_tool_the_reason_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/no/such/folder")
-    assert shutil.which("addr2line") is None
-    places, (why,) = source_lines.resolve([Address("/bin/sh", 1)])
-    assert (places, why.remedy) == ({}, "install binutils")
-
-
-def test_the_build_id_is_that_of_the_file(tmp_path: Path) -> None:
-    kept = Path(compiled(tmp_path, "kept", f"-Wl,--build-id=0x{BUILD_ID}").module)
-    assert build_id(kept) == BUILD_ID
-    assert build_id(Path(compiled(tmp_path, "none", "-Wl,--build-id=none").module)) == ""
-    assert build_id(tmp_path / "f.c") == ""
-
-
-@given(st.binary(max_size=200))
-def test_no_content_is_too_much_for_a_build_id(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "odd"
-    for begin in (b"", b"\x7fELF\x02\x01", b"\x7fELF\x01\x02"):
-        path.write_bytes(begin + content)
-        assert len(build_id(path)) <= 2 * len(content)
+def test_without_the_reader_the_reason_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader_process, "_PROGRAM", Path("/no/such/folder/gnomon-symbols"))
+    lines, (why,) = resolve_lines([Address("/bin/sh", 1)])
+    assert (lines, why.remedy) == ({}, "install Gnomon again")
+    assert why.reason.endswith("gnomon-symbols cannot be run: No such file or directory")
 
 
 def test_another_file_at_its_place_has_no_lines_of_it(tmp_path: Path) -> None:
     one = compiled(tmp_path, "swim", "-g", f"-Wl,--build-id=0x{BUILD_ID}")
     wanted = {one._replace(build_id=BUILD_ID): SourceLine(str(tmp_path / "f.c"), 2)}
-    assert source_lines.resolve(wanted) == (wanted, ())
+    assert resolve_lines(wanted) == (wanted, ())
     other = one._replace(build_id=BUILD_ID.replace("0", "f"))
-    assert source_lines.resolve([other])[0] == {}
+    assert resolve_lines([other])[0] == {}
     # Without a build id, the file's time tells.
     bare = compiled(tmp_path, "swim", "-g", "-Wl,--build-id=none")
     os.utime(bare.module, (2000, 2000))
-    assert list(source_lines.resolve([bare], ended=3000)[0]) == [bare]
-    places, (why,) = source_lines.resolve([bare], ended=1000)
+    assert list(resolve_lines([bare], ended=3000)[0]) == [bare]
+    places, (why,) = resolve_lines([bare], ended=1000)
     assert (places, why.reason) == ({}, f"{bare.module} is not the file that ran")
     assert why.remedy

@@ -1,0 +1,178 @@
+/*
+ * gnomon-symbols: names of functions, files and lines for addresses, module by module.
+ *
+ * `gnomon-symbols SECONDS`: a question that takes longer ends it. Gnomon asks through standard
+ * input and reads from standard output, in this machine's byte order. What a damaged or hostile
+ * file does to this process it does to nobody else: who asks sees the end of it, or waits no
+ * longer.
+ *
+ * A question: magic "GNSQ" and version (u32 each), n (u32), sizes of four texts (u32 each), n
+ * addresses (u64; ascending, each once), and the texts, with no zeros: path, build id, path of
+ * debug information, folders.
+ *
+ * An answer: magic "GNSA", version, outcome, errno, flags, numbers of addresses, frames, texts and
+ * inputs (u32 each), a zero, sizes of all texts and of all inputs (u64 each); then first frames
+ * (u32, one more than addresses), frames (struct gn_frame), ends of texts (u64), their bytes, and
+ * inputs with a zero behind each.
+ */
+#include "resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define QUESTION_MAGIC 0x51534e47u
+#define ANSWER_MAGIC 0x41534e47u
+#define VERSION 1u
+#define ADDRESSES_MAX (1u << 24)
+#define TEXT_MAX (1u << 16)
+
+enum { N_TEXTS = 4, EXIT_PROTOCOL = 2 };
+enum { FLAG_HAS_SYMBOLS = 1, FLAG_HAS_DEBUG = 2 };
+
+struct question_head {
+	uint32_t magic, version, n, sizes[N_TEXTS];
+};
+
+struct answer_head {
+	uint32_t magic, version, outcome, error, flags, n_addresses, n_frames, n_texts, n_inputs,
+		zero;
+	uint64_t texts_size, inputs_size;
+};
+
+/* False at the end of the questions. */
+static bool read_whole(void *to, size_t size)
+{
+	size_t n = 0;
+
+	while (n < size) {
+		const ssize_t got = read(STDIN_FILENO, (char *)to + n, size - n);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0) {
+			if (!n && !got)
+				return false;
+			_exit(EXIT_PROTOCOL);
+		}
+		n += (size_t)got;
+	}
+	return true;
+}
+
+static void write_whole(const void *from, size_t size)
+{
+	for (size_t n = 0; n < size;) {
+		const ssize_t written = write(STDOUT_FILENO, (const char *)from + n, size - n);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			_exit(EXIT_PROTOCOL);
+		n += (size_t)written;
+	}
+}
+
+static void write_answer(const struct gn_answer *answer, uint32_t n)
+{
+	char **inputs = answer->inputs.paths.data;
+	struct answer_head head = {
+		.magic = ANSWER_MAGIC,
+		.version = VERSION,
+		.outcome = answer->outcome,
+		.error = (uint32_t)-answer->error,
+		.flags = (answer->has_symbols ? FLAG_HAS_SYMBOLS : 0) |
+			 (answer->has_debug ? FLAG_HAS_DEBUG : 0),
+		.n_addresses = answer->outcome == GN_RESOLVED ? n : 0,
+		.n_frames = (uint32_t)answer->frames.n,
+		.n_texts = (uint32_t)answer->texts.ends.n,
+		.n_inputs = (uint32_t)answer->inputs.paths.n,
+		.texts_size = answer->texts.bytes.n,
+	};
+
+	if (answer->outcome != GN_RESOLVED)
+		head.n_frames = head.n_texts = 0, head.texts_size = 0;
+	for (uint32_t i = 0; i < head.n_inputs; i++)
+		head.inputs_size += strlen(inputs[i]) + 1;
+	write_whole(&head, sizeof(head));
+	if (answer->outcome == GN_RESOLVED)
+		write_whole(answer->first.data, answer->first.n * sizeof(uint32_t));
+	write_whole(answer->frames.data, head.n_frames * sizeof(struct gn_frame));
+	write_whole(answer->texts.ends.data, head.n_texts * sizeof(uint64_t));
+	write_whole(answer->texts.bytes.data, head.texts_size);
+	for (uint32_t i = 0; i < head.n_inputs; i++)
+		write_whole(inputs[i], strlen(inputs[i]) + 1);
+}
+
+static void answer_one(const struct question_head *head)
+{
+	char *texts[N_TEXTS];
+	uint64_t *addresses = calloc(head->n + (size_t)1, sizeof(*addresses));
+	struct gn_question question = {.addresses = addresses, .n = head->n};
+	struct gn_answer answer;
+
+	if (!addresses)
+		_exit(GN_EXIT_NO_MEMORY);
+	if (head->n && !read_whole(addresses, head->n * sizeof(*addresses)))
+		_exit(EXIT_PROTOCOL);
+	for (int i = 0; i < N_TEXTS; i++) {
+		texts[i] = calloc(1, (size_t)head->sizes[i] + 1);
+		if (!texts[i])
+			_exit(GN_EXIT_NO_MEMORY);
+		if (head->sizes[i] && !read_whole(texts[i], head->sizes[i]))
+			_exit(EXIT_PROTOCOL);
+	}
+	question.path = texts[0];
+	question.build_id = texts[1];
+	question.debug_path = texts[2];
+	question.folders = texts[3];
+	gn_answer_init(&answer);
+	gn_resolve(&question, &answer);
+	write_answer(&answer, head->n);
+	gn_answer_free(&answer);
+	for (int i = 0; i < N_TEXTS; i++)
+		free(texts[i]);
+	free(addresses);
+}
+
+/* A crash leaves no trace; no more than half of the machine's memory; SIGALRM ends the process. */
+static void limit_process(void)
+{
+	const rlim_t half = (rlim_t)sysconf(_SC_PHYS_PAGES) / 2 * (rlim_t)sysconf(_SC_PAGESIZE);
+	const struct rlimit no_core = {0, 0}, memory = {half, half};
+	sigset_t none;
+
+	setrlimit(RLIMIT_CORE, &no_core);
+	setrlimit(RLIMIT_DATA, &memory);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGALRM, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const unsigned int seconds_max = argc > 1 ? (unsigned int)strtoul(argv[1], NULL, 10) : 0;
+	struct question_head head;
+
+	limit_process();
+	while (read_whole(&head, sizeof(head))) {
+		bool is_question = head.magic == QUESTION_MAGIC && head.version == VERSION &&
+				   head.n <= ADDRESSES_MAX;
+
+		for (int i = 0; i < N_TEXTS; i++)
+			is_question &= head.sizes[i] < TEXT_MAX;
+		if (!is_question) {
+			fputs("gnomon-symbols: not a question of this version\n", stderr);
+			return EXIT_PROTOCOL;
+		}
+		alarm(seconds_max);
+		answer_one(&head);
+		alarm(0);
+	}
+	return 0;
+}

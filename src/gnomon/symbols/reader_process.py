@@ -1,0 +1,154 @@
+"""gnomon-symbols, the program that reads programs and libraries (native/symbols/main.c).
+
+It is a process of its own: whatever a damaged file does to it, Gnomon sees a process that ended.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import subprocess
+from contextlib import suppress
+
+from gnomon.errors import GnomonError
+from gnomon.installation import LIBRARY_FOLDER
+from gnomon.named_tuple import NamedTuple
+from gnomon.symbols.frames import ModuleFrames, parse_frames
+from gnomon.units import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gnomon.symbols.frames import Addresses
+
+SECONDS_MAX = 60
+_PROGRAM = LIBRARY_FOLDER / "gnomon-symbols"
+_VERSION = 1
+_QUESTION = struct.Struct("=4sII4I")
+_ANSWER = struct.Struct("=4s9I2Q")
+_HAS_SYMBOLS, _HAS_DEBUG = 1, 2
+_RESOLVED, _UNREADABLE, _NOT_ELF, _OTHER_BUILD = range(4)
+_NO_MEMORY = 3  # GN_EXIT_NO_MEMORY
+_TEXT_MAX = (1 << 16) - 1
+
+
+class Answer(NamedTuple):
+    """The frames, and the files that they depend on: those looked for in vain, too."""
+
+    frames: ModuleFrames
+    inputs: tuple[str, ...]
+
+
+class ReaderProcess:
+    """A process that answers questions about modules, one after the other.
+
+    Args:
+        folders: where separate files of debug information are looked for.
+    """
+
+    def __init__(self, folders: str) -> None:
+        self._folders = folders
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> ReaderProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+        self._end()
+
+    def ask(self, path: str, build_id: str, addresses: Addresses, debug_path: str = "") -> Answer:
+        """Return the frames of addresses, which ascend.
+
+        Raises:
+            GnomonError: the module cannot be read, is not the one that ran, or was too much.
+        """
+        texts = [os.fsencode(text) for text in (path, build_id, debug_path, self._folders)]
+        if any(len(text) > _TEXT_MAX or b"\0" in text for text in texts):
+            raise GnomonError(f"{printable(path[:200])}: no path of a file; see where it is from")
+        head = _QUESTION.pack(b"GNSQ", _VERSION, len(addresses), *map(len, texts))
+        try:
+            process = self._running()
+            assert process.stdin is not None
+            process.stdin.write(b"".join((head, addresses.tobytes(), *texts)))
+            process.stdin.flush()
+            return self._answer(process, path, addresses)
+        except (OSError, EOFError):
+            raise GnomonError(self._ended(path)) from None
+        except ValueError as error:
+            self._end()
+            raise GnomonError(f"{printable(path)}: {error}; install Gnomon again") from None
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            try:
+                self._process = subprocess.Popen(
+                    [os.fspath(_PROGRAM), str(SECONDS_MAX)],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                )  # fmt: skip
+            except OSError as error:
+                raise GnomonError(
+                    f"{_PROGRAM} cannot be run: {error.strerror}; install Gnomon again"
+                ) from None
+        return self._process
+
+    def _answer(self, process: subprocess.Popen[bytes], path: str, addresses: Addresses) -> Answer:
+        (magic, version, outcome, error, flags, n, n_frames, n_texts, _, _, texts_size,
+         inputs_size) = _ANSWER.unpack(_read(process, _ANSWER.size))  # fmt: skip
+        if (magic, version) != (b"GNSA", _VERSION):
+            raise ValueError("its answer is of another version")
+        size = 4 * (n + 1) + 24 * n_frames + 8 * n_texts + texts_size if n_texts else 0
+        content = memoryview(_read(process, size))
+        inputs = os.fsdecode(_read(process, inputs_size)).split("\0")[:-1]
+        if outcome != _RESOLVED:
+            raise GnomonError(_reason(path, outcome, error))
+        frames = parse_frames(content, addresses, n_frames, n_texts, texts_size)
+        frames.has_symbols = bool(flags & _HAS_SYMBOLS)
+        frames.has_debug = bool(flags & _HAS_DEBUG)
+        return Answer(frames, tuple(inputs))
+
+    def _ended(self, path: str) -> str:
+        """Return why the process ended while it read a module."""
+        status = self._end()
+        name = printable(path)
+        if status == -signal.SIGALRM:
+            return (
+                f"{name} took more than {SECONDS_MAX} s to read; see what is wrong with its "
+                "debug information"
+            )
+        if status == _NO_MEMORY:
+            return f"{name} needs more memory to be read than there is; see how large it is"
+        what = f"ended with status {status}"
+        if status < 0:
+            what = f"was ended by {signal.strsignal(-status) or f'signal {-status}'}"
+        return f"{name} cannot be read: gnomon-symbols {what} over it; see whether it is damaged"
+
+    def _end(self) -> int:
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError):  # what it did not read is lost
+                if pipe is not None:
+                    pipe.close()
+        return process.wait()
+
+
+def _read(process: subprocess.Popen[bytes], size: int) -> bytes:
+    assert process.stdout is not None
+    content = process.stdout.read(size) if size else b""
+    if len(content) < size:
+        raise EOFError
+    return content
+
+
+def _reason(path: str, outcome: int, error: int) -> str:
+    name = printable(path)
+    if outcome == _UNREADABLE:
+        return f"{name} cannot be read: {os.strerror(error)}; see why"
+    if outcome == _NOT_ELF:
+        return f"{name} is no ELF file; see what is there now"
+    if outcome == _OTHER_BUILD:
+        return f"{name} is not the file that ran; measure again after a new build"
+    return f"{name} has too many inlined calls; see what is wrong with its debug information"
