@@ -77,7 +77,7 @@ def filled_from_children(values: Floats, parent: Ints) -> Floats:
     return filled
 
 
-def first_of_their_kind(group: Ints, parent: Ints) -> Flags:
+def first_of_their_kind(group: Ints, parent: Ints, walk: tuple[Ints, Ints] | None = None) -> Flags:
     """Return which positions have no ancestor in the same group.
 
     The inclusive value of a recursive function is that of its outermost calls.
@@ -85,8 +85,20 @@ def first_of_their_kind(group: Ints, parent: Ints) -> Flags:
     Args:
         group: number of each one's group, -1 for none.
         parent: position of each one's parent, -1 for roots.
+        walk: what `preorder` returns for the forest, if the caller has it.
     """
-    return (group >= 0) & (nearest_of_their_kind(group, parent) < 0)
+    begin, end = walk or preorder(parent)
+    members = np.flatnonzero(group >= 0)
+    members = members[np.lexsort((begin[members], group[members]))]
+    # Groups one behind the other on one line of numbers: within a group, who begins before the end
+    # of an earlier one is below it.
+    offset = group[members].astype(np.int64) * (len(parent) + 1)
+    reached = np.maximum.accumulate(offset + end[members])
+    is_first = np.ones(len(members), dtype=bool)
+    is_first[1:] = (offset + begin[members])[1:] >= reached[:-1]
+    flags = np.zeros(len(group), dtype=bool)
+    flags[members[is_first]] = True
+    return flags
 
 
 def outermost_of_their_kind(group: Ints, parent: Ints) -> Ints:

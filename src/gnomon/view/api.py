@@ -16,7 +16,9 @@ means. Typed arrays are as `packed` says.
 | `GET /api/runs/ID` | the run page: head, machine, availability, warnings, capabilities |
 | `GET /api/runs/ID/metrics`, `/locations`, `/tables` | what can be chosen |
 | `GET /api/runs/ID/tree?by=` | typed arrays: a tree in one grouping |
+| `GET /api/runs/ID/tree?by=&open=NODE&first=N` | nodes added below NODE: those from N on |
 | `GET /api/runs/ID/values?by=&metric=&location=&statistic=` | typed arrays in the tree's order |
+| `GET /api/runs/ID/values?...&first=&end=` | only those of some nodes, as numbered in the tree |
 | `GET /api/runs/ID/spread?by=&node=&metric=&location=` | typed arrays: a node at each place |
 | `GET /api/runs/ID/node?by=&node=&location=` | everything known of a node |
 | `GET /api/runs/ID/table?name=&metrics=&location=&sort=&order=...` | rows, see `TableWanted` |
@@ -43,23 +45,21 @@ from starlette.routing import Route
 from gnomon import __version__
 from gnomon.errors import GnomonError, UsageError
 from gnomon.metrics import metric_direction
-from gnomon.model.array_types import Ints
 from gnomon.store import source_files, table_limits
 from gnomon.store.reports.run_facts import killed_by
 from gnomon.view import (
-    array_codec,
     data_table,
-    distribution,
     node_details,
     request_params,
     table_registry,
+    tree_answers,
+    tree_builders,
 )
-from gnomon.view.node_kinds import node_kind
 from gnomon.view.open_run import OpenRun
 from gnomon.view.request_params import QueryParams
 from gnomon.view.security import refused
 from gnomon.view.session import Session, SessionRun, listing
-from gnomon.view.tree import GROUPINGS
+from gnomon.view.tree_answers import as_json
 
 _ROWS = 200
 _CANNOT_READ = 422
@@ -70,7 +70,8 @@ def routes(session: Session) -> list[Route]:
     api = _Api(session)
     asked: dict[str, Callable[..., Response]] = {
         "": api.run, "/metrics": api.metrics, "/locations": api.locations, "/tables": api.tables,
-        "/tree": api.tree, "/values": api.values, "/spread": api.spread, "/node": api.node,
+        "/tree": tree_answers.tree, "/values": tree_answers.values,
+        "/spread": tree_answers.spread, "/node": tree_answers.node,
         "/table": api.table, "/export": api.export, "/source": api.source, "/lines": api.lines,
     }  # fmt: skip
     of_runs = [
@@ -86,11 +87,6 @@ def routes(session: Session) -> list[Route]:
         Route("/api/runs/{id}/sources", _posted(api.add_sources), methods=["POST"]),
         *of_runs,
     ]
-
-
-def as_json(content: object) -> Response:
-    """Return an answer."""
-    return Response(array_codec.as_json(content), media_type="application/json")
 
 
 def _answered(work: Callable[[], Response]) -> Response:
@@ -226,7 +222,7 @@ class _Api:
                     for kind, count in kinds_of
                 ],
                 "regionKinds": [one._asdict() for one in data.region_kinds],
-                "groupings": [{"by": by, "title": title} for by, title in GROUPINGS.items()],
+                "groupings": [one._asdict() for one in tree_builders.groupings(data)],
                 "counts": {
                     "locations": len(data.locations),
                     "regions": len(data.regions.number),
@@ -252,6 +248,7 @@ class _Api:
                     "worse": metric_direction.worse(metric.name, metric.unit) or None,
                     "hasRegions": coverage[metric.metric].has_regions,
                     "hasLocations": coverage[metric.metric].has_locations,
+                    "sampleWeight": opened.sample_weight(metric.metric),
                 }
                 for metric in opened.data.metrics
             ]
@@ -262,56 +259,6 @@ class _Api:
 
     def tables(self, opened: OpenRun, _: QueryParams) -> Response:
         return as_json(table_registry.of_run(opened))
-
-    def tree(self, opened: OpenRun, asked: QueryParams) -> Response:
-        tree = opened.tree(asked.get("by", "region"))
-        header = {
-            "n": tree.n, "by": tree.by, "strings": tree.strings,
-            "kinds": [node_kind(one)._asdict() for one in tree.kinds], "notes": list(tree.notes),
-        }  # fmt: skip
-        arrays = tree.arrays()
-        arrays["region"] = _numbers(opened.data.regions.number, arrays["region"])
-        locations = np.array([one.location for one in opened.data.locations], dtype=np.int32)
-        arrays["location"] = _numbers(locations, arrays["location"])
-        return _packed(header, {**arrays, "calls": opened.calls(tree.by)})
-
-    def values(self, opened: OpenRun, asked: QueryParams) -> Response:
-        metric = opened.metric(request_params.integer(asked, "metric"))
-        by, which = asked.get("by", "region"), asked.get("statistic", "total")
-        location = opened.location(request_params.integer(asked, "location", -1))
-        node_values = opened.values(by, metric.metric, location, which)
-        header = {
-            "n": len(node_values.inclusive), "metric": metric.metric, "unit": metric.unit,
-            "how": metric.how, "told": opened.told(metric.metric, location, which),
-            "isShared": opened.is_shared(by, metric.metric, location, which),
-        }  # fmt: skip
-        return _packed(header, node_values._asdict())
-
-    def spread(self, opened: OpenRun, asked: QueryParams) -> Response:
-        metric = opened.metric(request_params.integer(asked, "metric"))
-        grid = opened.spread(
-            asked.get("by", "region"), metric.metric, request_params.integer(asked, "node", 0),
-            opened.location(request_params.integer(asked, "location", -1)),
-        )  # fmt: skip
-        header = {
-            "n": len(grid.location), "unit": metric.unit, "how": metric.how,
-            "rows": grid.rows, "columns": grid.columns,
-            "rowNames": grid.row_names, "columnNames": grid.column_names,
-            "summary": {
-                name: distribution.summary(opened.data, metric, grid.location, cells)
-                for name, cells in (("inclusive", grid.inclusive), ("exclusive", grid.exclusive))
-            },
-        }  # fmt: skip
-        locations = np.array([one.location for one in opened.data.locations], dtype=np.int32)
-        arrays = {name: getattr(grid, name) for name in ("row", "column", "inclusive", "exclusive")}
-        return _packed(header, {"location": _numbers(locations, grid.location), **arrays})
-
-    def node(self, opened: OpenRun, asked: QueryParams) -> Response:
-        location = opened.location(request_params.integer(asked, "location", -1))
-        by = asked.get("by", "region")
-        return as_json(
-            node_details.node(opened, by, request_params.integer(asked, "node"), location)
-        )
 
     # --- tables -----------------------------------------------------------------------------------
 
@@ -363,17 +310,6 @@ class _Api:
         return as_json(
             _finite(compare_runs(one, other, asked.get("per", ""), asked.get("metric", "")))
         )
-
-
-def _packed(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Response:
-    return Response(array_codec.pack(header, arrays), media_type="application/octet-stream")
-
-
-def _numbers(numbers: Ints, positions: Ints) -> Ints:
-    """Return the run's own numbers of positions, -1 for none."""
-    if not len(numbers):
-        return positions
-    return np.where(positions >= 0, numbers[positions], -1).astype(np.int32)
 
 
 def _wanted(opened: OpenRun, asked: QueryParams) -> data_table.TableQuery:

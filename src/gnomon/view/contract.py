@@ -24,7 +24,7 @@ from gnomon.view.run_metadata import Location
 from gnomon.view.session import SessionRun
 
 How = Literal["counted", "scaled", "sampled", "emulated", "modelled", "estimated"]
-Grouping = Literal["region", "capability", "file", "rank"]
+Grouping = Literal["region", "lines", "callers", "capability", "module", "file", "rank"]
 Statistic = Literal["total", "mean", "min", "median", "max"]
 Texts = npt.NDArray[np.uint32]
 """Numbers of `strings`."""
@@ -128,7 +128,11 @@ class GroupingTitle(TypedDict):
     """A grouping that the run has a tree of."""
 
     by: Grouping
+    label: str
+    """A word or two for it."""
     title: str
+    sort: Literal["inclusive", "exclusive"]
+    """Which values its nodes are sorted by at first."""
 
 
 class Counts(TypedDict):
@@ -201,12 +205,21 @@ class Metric(TypedDict):
     """There are values below the whole program (sections, functions, lines)."""
     hasLocations: bool
     """There are values of single processes, threads, cores or CPUs."""
+    sampleWeight: float | None
+    """What one sample adds to a value: the error of a sum is the root of its product with this.
+    null where the metric was not sampled, or nobody knows how often."""
 
 
 class Tree(TypedDict):
-    """A tree in pre-order: a node's descendants are those from its number + 1 to `end` - 1."""
+    """A tree in pre-order: a node's descendants are those from its number + 1 to `end` - 1.
+
+    A tree that grows (by callers) has its nodes in the order in which they came, parents first.
+    """
 
     n: int
+    """How many nodes the tree has."""
+    first: int
+    """The first one that is here; those before it were asked for earlier."""
     by: Grouping
     strings: list[str]
     kinds: list[NodeKind]
@@ -227,6 +240,8 @@ class Tree(TypedDict):
     module: Texts
     line: Ints
     """0 where not known."""
+    pending: Numbers
+    """1 where nodes below have yet to be asked for."""
     calls: Floats
     """Of all locations together; NaN where not known."""
 
@@ -235,6 +250,9 @@ class Values(TypedDict):
     """In the order of the tree's nodes; NaN where there is no value."""
 
     n: int
+    """How many values are here."""
+    first: int
+    """The node of the first one."""
     metric: int
     unit: str
     how: str

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gnomon.errors import UsageError
-from gnomon.model.array_types import Flags, Floats, Longs
+from gnomon.model import forest
+from gnomon.model.array_types import Cells, Flags, Floats, Ints
 from gnomon.model.metric import Metric
 from gnomon.view import node_values, profile_rows
 from gnomon.view.distribution import to_jsonable
@@ -59,11 +60,12 @@ def node(opened: OpenRun, by: str, number: int, location: int) -> dict[str, Any]
 
 
 def _facts(opened: OpenRun, tree: Tree, number: int, regions: int) -> list[dict[str, str]]:
+    kind = tree.kinds[tree.kind[number]]
     facts = {
-        "kind": tree.kinds[tree.kind[number]],
+        "kind": kind,
         "program": tree.text(tree.module, number),
         "file": tree.text(tree.file, number),
-        "line": str(tree.line[number] or ""),
+        "hottest line" if kind == "function" else "line": str(tree.line[number] or ""),
         "parts": str(int(tree.end[number]) - number - 1 or ""),
         "regions": str(regions or ""),
     }
@@ -174,13 +176,17 @@ def lines(opened: OpenRun, file: str, metrics: list[int], location: int) -> dict
     for metric in metrics:
         of_nodes = opened.values("file", metric, location)
         is_additive = opened.metric(metric).is_additive
+        inclusive, exclusive = (
+            _by_line(values[wanted], where, len(line_numbers), is_additive) for values in of_nodes
+        )
+        if is_additive and opened.data.has_call_paths:
+            # Functions that share a line, as instances of a template, may call each other.
+            inclusive = _outermost_by_line(opened, file, line_numbers, metric, location)
         columns.append(
             {
                 "metric": metric,
-                **{
-                    name: _by_line(of_nodes[column][wanted], where, len(line_numbers), is_additive)
-                    for column, name in enumerate(("inclusive", "exclusive"))
-                },
+                "inclusive": inclusive,
+                "exclusive": exclusive,
                 "total": to_jsonable(of_nodes.inclusive[0])
                 if opened.is_shared("file", metric, location, "total")
                 else None,
@@ -189,7 +195,23 @@ def lines(opened: OpenRun, file: str, metrics: list[int], location: int) -> dict
     return {"file": file, "lines": line_numbers.tolist(), "metrics": columns}
 
 
-def _by_line(values: Floats, where: Longs, n: int, is_additive: bool) -> list[float | None]:
+def _outermost_by_line(
+    opened: OpenRun, file: str, line_numbers: Ints, metric: int, location: int
+) -> list[float | None]:
+    """Return for each line of a file the sum over its calls that are not within one of itself."""
+    data = opened.data
+    is_in_file = data.regions.file == file
+    line = np.where(is_in_file, data.regions.line, 0)[data.paths.region]
+    at = np.searchsorted(line_numbers, line)
+    is_line = line_numbers[np.minimum(at, len(line_numbers) - 1)] == line
+    group = np.where(is_line & (line > 0), at, -1).astype(np.int32)
+    path_values = opened.path_values(metric, location)
+    outermost = forest.first_of_their_kind(group, data.paths.parent, data.walk)
+    chosen = outermost & path_values.has
+    return _by_line(path_values.inclusive[chosen], group[chosen], len(line_numbers), True)
+
+
+def _by_line(values: Floats, where: Cells, n: int, is_additive: bool) -> list[float | None]:
     known = ~np.isnan(values)
     count = np.bincount(where[known], minlength=n)
     sums = np.bincount(where[known], weights=values[known], minlength=n)

@@ -85,12 +85,13 @@ def told(data: Dataset, metric: Metric, location: int) -> str:
 
 
 def node_values(
-    data: Dataset, tree: Tree, metric: Metric, rows: ProfileRows, location: int
-) -> NodeValues:
-    """Return a metric's values of each node; see `of_paths` for the arguments."""
+    data: Dataset, tree: Tree, metric: Metric, rows: ProfileRows, location: int,
+    paths: PathValues | None = None,
+) -> NodeValues:  # fmt: skip
+    """Return a metric's values of each node; see `path_values`, whose result may be given."""
     if tree.by == "rank":
         return _by_rank(data, tree, metric, rows, location)
-    paths = path_values(data, metric, rows, location)
+    paths = paths or path_values(data, metric, rows, location)
     if not metric.is_additive:
         return NodeValues(
             _single(paths.inclusive, paths.has, tree.inclusive, tree.n),
@@ -232,8 +233,9 @@ def cells(data: Dataset, rows: ProfileRows, pairs: PathNodePairs, values: Floats
 
 
 def statistic(
-    data: Dataset, tree: Tree, metric: Metric, rows: ProfileRows, location: int, which: str
-) -> NodeValues:
+    data: Dataset, tree: Tree, metric: Metric, rows: ProfileRows, location: int, which: str,
+    paths: PathValues | None = None,
+) -> NodeValues:  # fmt: skip
     """Return mean, min, median or max over the places that have a value of a node.
 
     Places are the innermost ones that have values of a path: threads, or where there are none,
@@ -247,7 +249,8 @@ def statistic(
     if tree.by == "rank":
         return node_values(data, tree, metric, rows, location)
     if which == "total":
-        return _without_overlaps(node_values(data, tree, metric, rows, location), tree, metric)
+        values = node_values(data, tree, metric, rows, location, paths)
+        return _without_overlaps(values, tree, metric)
     inclusive, exclusive = per_location(data, tree, rows, location)
     return NodeValues(reduced(inclusive, tree.n, which), reduced(exclusive, tree.n, which))
 

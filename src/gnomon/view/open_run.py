@@ -14,13 +14,23 @@ from gnomon.metrics.formula import Formula
 from gnomon.model.array_types import Floats
 from gnomon.model.metric import Aggregation, Metric
 from gnomon.named_tuple import NamedTuple
-from gnomon.view import distribution, node_values, profile_rows, section_shares, tree_builders
+from gnomon.view import (
+    distribution,
+    metric_coverage,
+    node_values,
+    profile_rows,
+    section_shares,
+    tree_builders,
+)
+from gnomon.view.callers_tree import CallersTree
 from gnomon.view.derived_metrics import FormulaInputs
 from gnomon.view.distribution import Distribution
-from gnomon.view.node_values import NodeValues
+from gnomon.view.metric_coverage import MetricCoverage
+from gnomon.view.node_values import NodeValues, PathValues
+from gnomon.view.path_names import Names
 from gnomon.view.profile_rows import ProfileRows
 from gnomon.view.run_metadata import Dataset
-from gnomon.view.tree import GROUPINGS, Tree
+from gnomon.view.tree import CALLERS, GROUPINGS, Tree
 
 T = TypeVar("T")
 # Rows of metrics, and values of nodes, that are kept; the least recently used go first.
@@ -38,20 +48,6 @@ class MergedPart(NamedTuple):
     id: str
     title: str
     location: int
-
-
-class MetricCoverage(NamedTuple):
-    """What is known of a metric beside its row in the table.
-
-    Attributes:
-        has_regions: it has values below the whole program.
-        has_locations: it has values of single processes, threads, cores or CPUs.
-        recomputed: its formula can be worked out anew for any node.
-    """
-
-    has_regions: bool
-    has_locations: bool
-    recomputed: bool
 
 
 class OpenRun:
@@ -72,7 +68,8 @@ class OpenRun:
         self._rows: OrderedDict[int, ProfileRows] = OrderedDict()
         self._answers: OrderedDict[Hashable, Any] = OrderedDict()
         self._trees: dict[str, Tree] = {}
-        self._known_names: tree_builders.Names | None = None
+        self._callers: CallersTree | None = None
+        self._known_names: Names | None = None
 
     def metric(self, number: int) -> Metric:
         """Return a metric by its number.
@@ -115,41 +112,26 @@ class OpenRun:
         return self.once("known", self._known)
 
     def _known(self) -> dict[int, MetricCoverage]:
-        # Roots are few: what is on none of them is below the whole program.
-        arrays = self.data.tables.arrays(
-            "SELECT metric, BOOL_OR(path NOT IN (SELECT path FROM paths WHERE parent = -1)) "
-            "AS below, BOOL_OR(location NOT IN (SELECT location FROM locations "
-            "WHERE parent = -1 OR kind = 'run' OR kind = 'command')) AS inside "
-            "FROM profile WHERE isfinite(inclusive) AND metric IS NOT NULL "
-            "AND path IS NOT NULL AND location IS NOT NULL GROUP BY metric"
-        )
-        places = dict(
-            zip(
-                arrays["metric"].tolist(),
-                zip(arrays["below"].tolist(), arrays["inside"].tolist(), strict=True),
-                strict=True,
-            )
-        )
-        coverage = {}
-        for one in self.data.metrics:
-            below, inside = places.get(one.metric, (False, False))
-            coverage[one.metric] = MetricCoverage(bool(below), bool(inside), False)
+        coverage = metric_coverage.recorded(self.data)
         for metric in self.data.metrics:
             formula = self._recomputed(metric)
             if formula is not None:
                 inputs = [coverage[each.metric] for each in self.inputs.needed(formula)]
-                coverage[metric.metric] = MetricCoverage(
-                    coverage[metric.metric].has_regions or all(each.has_regions for each in inputs),
-                    coverage[metric.metric].has_locations
-                    or all(each.has_locations for each in inputs),
-                    True,
-                )
+                coverage[metric.metric] = coverage[metric.metric].derived(inputs)
         return coverage
+
+    def sample_weight(self, metric: int) -> float | None:
+        """Return what one sample adds to a metric's values; None for those that are not sampled."""
+        return self.once("weights", lambda: metric_coverage.sample_weights(self.data)).get(metric)
 
     def first_metric(self) -> int:
         """Return the metric to show first: one that parts of the program have, if any; or -1."""
         coverage = self.known()
         with_regions = [number for number, one in coverage.items() if one.has_regions]
+        if self.data.has_call_paths:
+            # Most of what there is are functions; what sections were counted they do not have.
+            with_code = [number for number in with_regions if coverage[number].has_code]
+            with_regions = with_code or with_regions
         # Beside counts that are exact, as of an emulated PMU, others say less, and times nothing.
         exact = [at for at in with_regions if self.metric(at).is_exact]
         return next(iter(exact or with_regions or coverage), -1)
@@ -183,26 +165,68 @@ class OpenRun:
         if by not in GROUPINGS and by != tree_builders.FUNCTION:
             raise UsageError(f"by {by[:40]!a}: there are {', '.join(GROUPINGS)}")
         with self._lock:
+            if by == CALLERS:
+                return self._callers_tree().tree()
             if by not in self._trees:
                 self._trees[by] = tree_builders.build(self.data, by, self._names())
             return self._trees[by]
 
-    def _names(self) -> tree_builders.Names:
+    def grown(self, by: str, node: int) -> Tree:
+        """Return the tree of a grouping after the nodes below one of its nodes were added.
+
+        Raises:
+            UsageError: there is no such grouping or node.
+            RunDirectoryError: the tables cannot be read.
+        """
+        tree = self.tree(by)
+        if not 0 <= node < tree.n:
+            raise UsageError(f"there is no node {node} in the tree by {by}")
+        if by != CALLERS:
+            return tree
+        with self._lock:
+            callers = self._callers_tree()
+            callers.grow(node)
+            return callers.tree()
+
+    def _callers_tree(self) -> CallersTree:
+        if self._callers is None:
+            named = tree_builders.named_paths(self.data, CALLERS, self._names())
+            self._callers = CallersTree(named)
+        return self._callers
+
+    def _names(self) -> Names:
         if self._known_names is None:
-            self._known_names = tree_builders.Names(self.data, self._weights())
+            self._known_names = Names(self.data, self._weights())
         return self._known_names
 
-    def _weights(self) -> Floats:
+    def _weights(self) -> NodeValues:
         number = self.first_metric()
         if number < 0:
-            return np.full(len(self.data.paths.number), np.nan)
-        metric = self.metric(number)
-        return node_values.path_values(self.data, metric, self.rows(number)).exclusive
+            none = np.full(len(self.data.paths.number), np.nan)
+            return NodeValues(none, none)
+        paths = self.path_values(number, -1)
+        return NodeValues(paths.inclusive, paths.exclusive)
+
+    def path_values(self, number: int, location: int) -> PathValues:
+        """Return a metric's values of each path, by its number and a location's position, or -1.
+
+        Raises:
+            RunDirectoryError: the tables cannot be read.
+        """
+
+        def work() -> PathValues:
+            metric = self.metric(number)
+            return node_values.path_values(self.data, metric, self.rows(number), location)
+
+        return self.once(("paths", number, location), work)
 
     def calls(self, by: str) -> Floats:
         """Return how often each node was entered, NaN where that is not known."""
         tree = self.tree(by)
         calls = np.full(tree.n, np.nan)
+        if by == CALLERS:
+            # How often a function was entered is not how often each of its callers called it.
+            return calls
         # Functions and sections may have no metric in common.
         known = self.known()
         others = [number for number, one in known.items() if one.has_regions]
@@ -219,7 +243,10 @@ class OpenRun:
             calls = np.where(np.isnan(calls) & (found > 0), found, calls)
         return calls
 
-    def values(self, by: str, metric: int, location: int = -1, which: str = "total") -> NodeValues:
+    def values(
+        self, by: str, metric: int, location: int = -1, which: str = "total",
+        nodes: tuple[int, int] | None = None,
+    ) -> NodeValues:  # fmt: skip
         """Return a metric's values of each node of a tree.
 
         Args:
@@ -227,13 +254,18 @@ class OpenRun:
             metric: number of the metric.
             location: position of the only location that is wanted, -1 for all.
             which: one of `STATISTICS`.
+            nodes: the first and the one behind the last of a tree that grows; None for all.
 
         Raises:
-            UsageError: there is no such grouping, metric or statistic.
+            UsageError: there is no such grouping, metric, statistic or node.
             RunDirectoryError: the tables cannot be read.
         """
-        key = (by, metric, location, which)
-        return self.once(key, lambda: self._values(by, metric, location, which))
+        tree = self.tree(by)
+        begin, end = nodes or (0, tree.n)
+        if not 0 <= begin <= end <= tree.n:
+            raise UsageError(f"nodes {begin} to {end}: the tree by {by} has {tree.n}")
+        key = (by, metric, location, which, begin, end)
+        return self.once(key, lambda: self._values(by, metric, location, which, (begin, end)))
 
     def told(self, metric: int, location: int, which: str) -> str:
         """Return which value of several places those of nodes are, "" for their sum."""
@@ -258,7 +290,7 @@ class OpenRun:
             return metric.is_additive
 
         def work() -> bool:
-            paths = node_values.path_values(self.data, metric, self.rows(number), location)
+            paths = self.path_values(number, location)
             return section_shares.is_shared(self.data, metric, paths)
 
         return self.once(("shared", number, location), work)
@@ -283,11 +315,17 @@ class OpenRun:
         found = {number: self._is_shared(number, location) for number in others}
         return found | section_shares.of_sums(self.data, sums, location)
 
-    def _values(self, by: str, number: int, location: int, which: str) -> NodeValues:
+    def _values(
+        self, by: str, number: int, location: int, which: str, nodes: tuple[int, int]
+    ) -> NodeValues:
         metric = self.metric(number)
         tree = self.tree(by)
+        if nodes != (0, tree.n):
+            tree = tree.part(*nodes)
+        # Nodes that are added one after the other ask for the same values of paths.
+        of_paths = self.path_values(number, location) if by == CALLERS else None
         recorded = node_values.statistic(
-            self.data, tree, metric, self.rows(number), location, which
+            self.data, tree, metric, self.rows(number), location, which, of_paths
         )
         if not self.known()[number].recomputed:
             return recorded
@@ -296,7 +334,8 @@ class OpenRun:
         if which != "total" and by != "rank":
             return self._of_places(tree, formula, location, which)
         inputs = {
-            one.metric: self.values(by, one.metric, location) for one in self.inputs.needed(formula)
+            one.metric: self.values(by, one.metric, location, "total", nodes)
+            for one in self.inputs.needed(formula)
         }
         again = [
             self.inputs.evaluate(formula, {at: one[column] for at, one in inputs.items()}, tree.n)
@@ -390,4 +429,6 @@ class OpenRun:
 
 
 def _bytes(answer: object) -> int:
-    return sum(array.nbytes for array in answer) if isinstance(answer, NodeValues) else 0
+    return (
+        sum(array.nbytes for array in answer) if isinstance(answer, NodeValues | PathValues) else 0
+    )

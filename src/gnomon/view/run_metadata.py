@@ -119,6 +119,18 @@ class Dataset:
         return self._of_regions(lambda kind: kind.is_code)
 
     @cached_property
+    def has_call_paths(self) -> bool:
+        """Whether functions are below the functions that called them, as samples of stacks are."""
+        parent = self.paths.parent
+        below = np.flatnonzero(self.is_code & (parent >= 0))
+        return bool(self.is_code[parent[below]].any())
+
+    @cached_property
+    def walk(self) -> tuple[Ints, Ints]:
+        """Where each path begins in a walk that goes down first, and where its last one ends."""
+        return forest.preorder(self.paths.parent)
+
+    @cached_property
     def is_section(self) -> Flags:
         """Which paths are the program or sections of it."""
         return self._of_regions(lambda kind: kind.is_section)

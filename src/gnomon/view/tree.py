@@ -1,10 +1,13 @@
-"""A tree of what a run's values are of, in one of four groupings, as arrays.
+"""A tree of what a run's values are of, in one of several groupings, as arrays.
 
-Nodes stand in the order of a walk that goes down first. Which paths a node's values come from is
-kept as pairs of path and node, so that the values of any metric are a sum over pairs.
+Nodes stand in the order of a walk that goes down first, those of a tree that grows in the order in
+which they came. Which paths a node's values come from is kept as pairs of path and node, so that
+the values of any metric are a sum over pairs.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,18 +16,16 @@ from gnomon.model import forest, location_kinds
 from gnomon.model.array_types import Cells, Ints, Longs
 from gnomon.named_tuple import NamedTuple
 
-GROUPINGS = {
-    "region": "by region: as they were called",
-    "capability": "by capability",
-    "file": "by file and function",
-    "rank": "by rank, process and thread",
-}
+GROUPINGS = ("region", "lines", "callers", "capability", "module", "file", "rank")
+CALLERS = "callers"
+"""The grouping whose tree grows: `callers_tree.py`."""
 KINDS = (
     *("run", "capability", "module", "file", "function", "line", "section", "call"),
     *(kind for kind in location_kinds.KINDS if kind != "run"),
 )
 _KINDS_LIMIT = 255
 _COLUMNS = ("kind", "name", "region", "location", "file", "module", "line")
+_ARRAYS = ("parent", "end", *_COLUMNS, "pending")
 _KEYS_LIMIT = 1 << 62
 
 
@@ -39,6 +40,11 @@ class PathNodePairs(NamedTuple):
         """Return pairs of paths and their nodes, or of paths that are all in one."""
         nodes = np.full(len(path), node) if isinstance(node, int) else node
         return PathNodePairs(path.astype(np.int32), nodes.astype(np.int32))
+
+    def of_nodes(self, begin: int, end: int) -> PathNodePairs:
+        """Return the pairs of some nodes, which begin at 0."""
+        wanted = (self.node >= begin) & (self.node < end)
+        return PathNodePairs(self.path[wanted], self.node[wanted] - np.int32(begin))
 
     @staticmethod
     def joined(*parts: PathNodePairs) -> PathNodePairs:
@@ -66,6 +72,7 @@ class Tree(NamedTuple):
         notes: what was left out, and why.
         inclusive: paths whose inclusive values add up to a node's.
         exclusive: paths whose exclusive values add up to a node's.
+        pending: 1 where nodes below it have yet to be asked for.
     """
 
     by: str
@@ -83,6 +90,7 @@ class Tree(NamedTuple):
     notes: tuple[str, ...]
     inclusive: PathNodePairs
     exclusive: PathNodePairs
+    pending: npt.NDArray[np.uint8]
 
     @property
     def n(self) -> int:
@@ -95,8 +103,16 @@ class Tree(NamedTuple):
 
     def arrays(self) -> dict[str, Cells]:
         """Return the arrays of the page, by name."""
-        names = ("parent", "end", "name", "kind", "region", "location", "file", "module", "line")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in _ARRAYS}
+
+    def part(self, begin: int, end: int) -> Tree:
+        """Return some of the nodes, which `parent` numbers as in the tree; they begin at 0."""
+        arrays: dict[str, Any] = {name: array[begin:end] for name, array in self.arrays().items()}
+        return self._replace(
+            **arrays,
+            inclusive=self.inclusive.of_nodes(begin, end),
+            exclusive=self.exclusive.of_nodes(begin, end),
+        )
 
 
 class TextTable:
@@ -173,12 +189,31 @@ class TreeBuilder:
         place, end = forest.preorder(parent)
         order = np.empty(len(parent), dtype=np.int32)
         order[place] = np.arange(len(parent), dtype=np.int32)
-        columns = {name: np.concatenate(parts)[order] for name, parts in self._columns.items()}
         moved = np.where(parent >= 0, place[parent], -1)
+        return self._tree(
+            moved[order], end[order], order, np.zeros(len(order)),
+            PathNodePairs(inclusive.path, place[inclusive.node]),
+            PathNodePairs(exclusive.path, place[exclusive.node]),
+        )  # fmt: skip
+
+    def as_added(self, inclusive: PathNodePairs, exclusive: PathNodePairs, pending: Cells) -> Tree:
+        """Return the nodes with the numbers that `add` gave; more can be added afterwards.
+
+        What is below a node does not stand behind it: `end` says that nothing does.
+        """
+        parent = np.concatenate(self._parents)
+        numbers = np.arange(len(parent), dtype=np.int32)
+        return self._tree(parent, numbers + 1, numbers, pending, inclusive, exclusive)
+
+    def _tree(
+        self, parent: Cells, end: Cells, order: Ints, pending: Cells,
+        inclusive: PathNodePairs, exclusive: PathNodePairs,
+    ) -> Tree:  # fmt: skip
+        columns = {name: np.concatenate(parts)[order] for name, parts in self._columns.items()}
         return Tree(
             by=self._by,
-            parent=moved[order].astype(np.int32),
-            end=end[order],
+            parent=parent.astype(np.int32),
+            end=end.astype(np.int32),
             name=columns["name"].astype(np.uint32),
             kind=columns["kind"].astype(np.uint8),
             region=columns["region"].astype(np.int32),
@@ -189,8 +224,9 @@ class TreeBuilder:
             strings=self.strings.texts(),
             kinds=list(self._kinds),
             notes=tuple(self.notes),
-            inclusive=PathNodePairs(inclusive.path, place[inclusive.node]),
-            exclusive=PathNodePairs(exclusive.path, place[exclusive.node]),
+            inclusive=inclusive,
+            exclusive=exclusive,
+            pending=pending.astype(np.uint8),
         )
 
 

@@ -1,24 +1,65 @@
-"""The four groupings: how a run's paths become a tree's nodes."""
+"""The groupings: how a run's paths become a tree's nodes. Call trees stand in `call_trees.py`."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 
 from gnomon.model import forest
-from gnomon.model.array_types import Cells, Flags, Floats, Ints, Texts
-from gnomon.model.inlining import FunctionFragment, defining_files
-from gnomon.view.node_kinds import OF_THREAD
+from gnomon.model.array_types import Ints, Longs
+from gnomon.named_tuple import NamedTuple
+from gnomon.view import call_trees
+from gnomon.view.path_names import NamedPaths, Names
 from gnomon.view.run_metadata import Dataset, positions
-from gnomon.view.tree import PathNodePairs, TextTable, Tree, TreeBuilder, grouped
+from gnomon.view.tree import PathNodePairs, Tree, TreeBuilder, grouped
 
 FUNCTION = "function"
 """A grouping for tables: each function once. Not among those of the page's trees."""
 
-UNKNOWN = "(unknown)"
 NO_SOURCE = "(source not known)"
-NO_LINE = "(line not known)"
+NO_MODULE = "(program or library not known)"
 # More than this and a tree by rank has the ranks, processes and threads alone.
 _BY_RANK_LIMIT = 400_000
+
+
+class GroupingLabel(NamedTuple):
+    """A grouping that a run has a tree of.
+
+    Attributes:
+        by: one of `GROUPINGS`.
+        label: a word or two for it.
+        title: what it shows.
+        sort: which values its nodes are sorted by at first.
+    """
+
+    by: str
+    label: str
+    title: str
+    sort: Literal["inclusive", "exclusive"] = "inclusive"
+
+
+def groupings(data: Dataset) -> list[GroupingLabel]:
+    """Return the groupings of a run, that which is shown first at the beginning."""
+    has_calls = data.has_call_paths
+    titles = [
+        GroupingLabel("region", "top-down", "functions below those that called them")
+        if has_calls
+        else GroupingLabel("region", "region", "by region: as they were called"),
+        GroupingLabel("lines", "lines", "top-down, with the lines of functions")
+        if has_calls
+        else None,
+        GroupingLabel("callers", "bottom-up", "functions, below them their callers", "exclusive")
+        if has_calls
+        else None,
+        GroupingLabel("capability", "capability", "by capability")
+        if not has_calls or len(set(data.regions.kind.tolist())) > 2
+        else None,
+        GroupingLabel("module", "module", "by program or library") if has_calls else None,
+        GroupingLabel("file", "file", "by file and function"),
+        GroupingLabel("rank", "rank", "by rank, process and thread"),
+    ]
+    return [one for one in titles if one is not None]
 
 
 def build(data: Dataset, by: str, names: Names) -> Tree:
@@ -26,137 +67,26 @@ def build(data: Dataset, by: str, names: Names) -> Tree:
 
     Args:
         data: the run.
-        by: one of `GROUPINGS`, or `FUNCTION`.
+        by: one of `GROUPINGS` but `CALLERS`, or `FUNCTION`.
         names: those of the run.
 
     Raises:
         RunDirectoryError: its tables cannot be read.
     """
-    named = _Named(data, names, TreeBuilder(by, names.strings.copy()))
-    return {
+    named = named_paths(data, by, names)
+    builders = {
         "region": _by_region, "capability": _by_capability, "file": _by_file, "rank": _by_rank,
-        FUNCTION: _by_function,
-    }[by](named)  # fmt: skip
+        "lines": _by_lines, "module": _by_module, FUNCTION: _by_function,
+    }  # fmt: skip
+    return builders[by](named)
 
 
-class Names:
-    """Names of a run's paths as numbers of texts, and which of them are lines: for all groupings.
-
-    Args:
-        data: the run.
-        weights: a value for each path, NaN for none: of a function in several files, the one that
-            has most is where it stands.
-
-    Attributes:
-        kind: numbers of the regions' kinds; `kinds` has their names.
-        name, module, file: numbers of `strings`; a name is never "".
-        line_name: likewise, of functions' lines.
-        home: the file in which a function stands.
-        is_code: the path is a function, or of one.
-        is_part: the path is a line, or another leaf, of a function: it has no children.
-    """
-
-    def __init__(self, data: Dataset, weights: Floats) -> None:
-        regions, paths = data.regions, data.paths
-        self.strings = TextTable()
-        self._region = paths.region
-        self.kinds, kind = _numbered(regions.kind)
-        self.kind = kind[paths.region]
-        self.name = self._texts(regions.name, UNKNOWN)
-        self.module = self._texts(regions.module)
-        self.file = self._texts(regions.file)
-        self.line = regions.line[paths.region]
-        is_leaf = np.ones(len(paths.parent), dtype=bool)
-        is_leaf[paths.parent[paths.parent >= 0]] = False
-        self.is_code = data.is_code
-        self.is_part: Flags = self.is_code & is_leaf & (paths.parent >= 0)
-        self.home = self._homes(regions.name, regions.module, regions.file, weights)
-        self.line_name = self._line_names()
-
-    def _texts(self, texts: Texts, none: str = "") -> Ints:
-        numbers = self.strings.numbers([one or none for one in texts.tolist()])
-        return numbers[self._region] if len(self._region) else numbers[:0]
-
-    def _homes(self, names: Texts, modules: Texts, files: Texts, weights: Floats) -> Ints:
-        parts = np.flatnonzero(self.is_part)
-        if not len(parts):
-            return self.file
-        group, first = grouped(self.module[parts], self.name[parts], self.file[parts])
-        of_group = np.bincount(group, weights=np.nan_to_num(weights[parts]))
-        regions = self._region[parts[first]].tolist()
-        keys = [FunctionFragment(modules[at], names[at], files[at]) for at in regions]
-        found = defining_files(dict(zip(keys, of_group.tolist(), strict=True)))
-        numbers = self.strings.numbers([found[key] for key in keys])
-        home = self.file.copy()
-        home[parts] = numbers[group]
-        return home
-
-    def _line_names(self) -> Ints:
-        paths = np.flatnonzero(self.is_code)
-        files, lines = self.file[paths].tolist(), self.line[paths].tolist()
-        ends = {file: self.strings.text(file).rpartition("/")[2] for file in set(files)}
-        names = np.zeros(len(self.file), dtype=np.int32)
-        names[paths] = self.strings.numbers(
-            [
-                f"{ends[file]}:{line}" if line else NO_LINE
-                for file, line in zip(files, lines, strict=True)
-            ]
-        )
-        return names
+def named_paths(data: Dataset, by: str, names: Names) -> NamedPaths:
+    """Return the paths of a run with their names, for a tree of their own."""
+    return NamedPaths(data, names, TreeBuilder(by, names.strings.copy()))
 
 
-class _Named:
-    """The paths of a run with their names, for one tree whose root is there already.
-
-    Attributes:
-        node_kind: what a node of each path is.
-        is_single: the program is one root, which is the tree's.
-    """
-
-    def __init__(self, data: Dataset, names: Names, builder: TreeBuilder) -> None:
-        self.data = data
-        self.builder = builder
-        self.region, self.parent = data.paths.region, data.paths.parent
-        self.kinds, self.kind = names.kinds, names.kind
-        self.name, self.module, self.file = names.name, names.module, names.file
-        self.line, self.home, self.line_name = names.line, names.home, names.line_name
-        self.is_code, self.is_part = names.is_code, names.is_part
-        of_kinds = [builder.kind(data.region_kinds.of(one).node) for one in self.kinds]
-        self.node_kind = np.array(of_kinds, dtype=np.int32)[self.kind]
-        if data.is_of_threads.any():
-            self.node_kind[data.is_of_threads] = builder.kind(OF_THREAD)
-        self.roots = np.flatnonzero(self.parent < 0)
-        self.is_single = len(self.roots) == 1
-        root = int(self.roots[0]) if self.is_single else -1
-        builder.add(
-            np.array([-1]), kind=builder.kind("run"),
-            name=int(self.name[root]) if self.is_single else builder.strings.number("everything"),
-            region=int(self.region[root]) if self.is_single else -1,
-        )  # fmt: skip
-
-    def about(self, paths: Cells) -> dict[str, Cells | int]:
-        """Return the columns of nodes that are one path each."""
-        return {
-            "kind": self.node_kind[paths], "name": self.name[paths], "region": self.region[paths],
-            "file": self.file[paths], "module": self.module[paths], "line": self.line[paths],
-        }  # fmt: skip
-
-    def lines(self, above: Cells, paths: Cells) -> Ints:
-        """Add a node for the line of each path below a function's; return their numbers."""
-        columns = self.about(paths)
-        columns.update(kind=self.builder.kind("line"), name=self.line_name[paths])
-        return self.builder.add(above, **columns)
-
-
-def _numbered(texts: Texts) -> tuple[list[str], Ints]:
-    number_of: dict[str, int] = {}
-    numbers = np.array(
-        [number_of.setdefault(one, len(number_of)) for one in texts.tolist()], dtype=np.int32
-    )
-    return list(number_of), numbers
-
-
-def _parts_below(named: _Named, above: Ints) -> tuple[PathNodePairs, PathNodePairs]:
+def _parts_below(named: NamedPaths, above: Ints) -> tuple[PathNodePairs, PathNodePairs]:
     """Add the nodes of programs, functions and lines; return sums that go over the lines' nodes.
 
     Args:
@@ -202,7 +132,9 @@ def _parts_below(named: _Named, above: Ints) -> tuple[PathNodePairs, PathNodePai
     return PathNodePairs.joined(*pairs), low
 
 
-def _by_region(named: _Named) -> Tree:
+def _by_region(named: NamedPaths) -> Tree:
+    if named.data.has_call_paths:
+        return call_trees.top_down(named, with_lines=False)
     inner = named.data.paths.order[~named.is_part[named.data.paths.order]]
     node_of = np.zeros(len(named.parent), dtype=np.int32)
     mine = inner
@@ -221,7 +153,11 @@ def _by_region(named: _Named) -> Tree:
     return named.builder.tree(PathNodePairs.joined(exclusive, top), exclusive)
 
 
-def _by_capability(named: _Named) -> Tree:
+def _by_lines(named: NamedPaths) -> Tree:
+    return call_trees.top_down(named, with_lines=True)
+
+
+def _by_capability(named: NamedPaths) -> Tree:
     builder = named.builder
     order = named.data.paths.order
     _, first = grouped(named.kind[order])
@@ -234,16 +170,19 @@ def _by_capability(named: _Named) -> Tree:
     )  # fmt: skip
     group = tops[named.kind]
     up = forest.nearest_of_their_kind(named.kind, named.parent)
-    inner = order[~named.is_part[order]]
-    node_of = np.zeros(len(named.parent), dtype=np.int32)
-    node_of[inner] = 1 + len(kinds) + np.arange(len(inner), dtype=np.int32)
-    above = np.where(up >= 0, node_of[up], group).astype(np.int32)
-    builder.add(above[inner], **named.about(inner))
-    over, low = _parts_below(named, above)
+    top = PathNodePairs.of(named.roots, 0)
+    if named.data.has_call_paths:
+        items = call_trees.CallItems(np.arange(len(up), dtype=np.int32), up, group)
+        own = PathNodePairs.joined(call_trees.add_calls(named, items, with_lines=False), top)
+    else:
+        inner = order[~named.is_part[order]]
+        node_of = np.zeros(len(named.parent), dtype=np.int32)
+        node_of[inner] = 1 + len(kinds) + np.arange(len(inner), dtype=np.int32)
+        above = np.where(up >= 0, node_of[up], group).astype(np.int32)
+        builder.add(above[inner], **named.about(inner))
+        over, low = _parts_below(named, above)
+        own = PathNodePairs.joined(PathNodePairs.of(inner, node_of[inner]), over, low, top)
     outermost = np.flatnonzero(up < 0)
-    own = PathNodePairs.joined(
-        PathNodePairs.of(inner, node_of[inner]), over, low, PathNodePairs.of(named.roots, 0)
-    )
     every = np.arange(len(group))
     return builder.tree(
         PathNodePairs.joined(own, PathNodePairs.of(outermost, group[outermost])),
@@ -251,7 +190,7 @@ def _by_capability(named: _Named) -> Tree:
     )
 
 
-def _by_file(named: _Named) -> Tree:
+def _by_file(named: NamedPaths) -> Tree:
     builder = named.builder
     members = np.flatnonzero((named.parent >= 0) | (named.file > 0))
     of_file, first = grouped(named.file[members])
@@ -260,34 +199,62 @@ def _by_file(named: _Named) -> Tree:
     file_node = builder.add(
         np.zeros(len(files)), kind=builder.kind("file"), name=names, file=named.file[files]
     )[of_file]
+    return _functions_below(named, members, file_node, named.file)
+
+
+def _by_module(named: NamedPaths) -> Tree:
+    builder = named.builder
+    members = np.flatnonzero((named.parent >= 0) | (named.module > 0) & named.is_code)
+    of_module, first = grouped(named.module[members])
+    modules = named.module[members[first]]
+    module_node = builder.add(
+        np.zeros(len(first)), kind=builder.kind("module"), module=modules,
+        name=np.where(modules > 0, modules, builder.strings.number(NO_MODULE)),
+    )[of_module]  # fmt: skip
+    return _functions_below(named, members, module_node, named.home)
+
+
+def _functions_below(named: NamedPaths, members: Longs, top: Ints, file: Ints) -> Tree:
+    """Return the tree of functions below nodes for what they are in, and of lines below them.
+
+    Args:
+        named: the paths.
+        members: the paths that are below those nodes.
+        top: the node that each of them is below.
+        file: where a function of each path is shown to be.
+    """
+    builder = named.builder
     # Lines of a function are below it; a section's line is its own.
     line = np.where(named.is_code[members], 0, named.line[members])
     of_function, first = grouped(
-        file_node, named.kind[members], named.module[members], named.name[members], line
+        top, named.kind[members], named.module[members], named.name[members], file[members], line
     )
     row = members[first]
     columns = named.about(row)
     is_one = ~named.is_code[row]
     columns["region"] = np.where(is_one, named.region[row], -1)
+    columns["file"] = file[row]
     columns["line"] = line[first]
-    function_node = builder.add(file_node[first], **columns)[of_function]
+    function_node = builder.add(top[first], **columns)[of_function]
     has_lines = np.flatnonzero(named.is_code[members])
-    of_line, first = grouped(function_node[has_lines], named.line[members[has_lines]])
+    of_line, first = grouped(
+        function_node[has_lines], named.file[members[has_lines]], named.line[members[has_lines]]
+    )
     line_node = named.lines(function_node[has_lines[first]], members[has_lines[first]])[of_line]
     inclusive = [PathNodePairs.of(named.roots, 0)]
     exclusive = [PathNodePairs.of(named.roots[~np.isin(named.roots, members)], 0)]
     for paths, nodes in (
-        (members, file_node), (members, function_node), (members[has_lines], line_node),
+        (members, top), (members, function_node), (members[has_lines], line_node),
     ):  # fmt: skip
         group = np.full(len(named.parent), -1, dtype=np.int32)
         group[paths] = nodes
-        outermost = np.flatnonzero(forest.first_of_their_kind(group, named.parent))
+        outermost = np.flatnonzero(forest.first_of_their_kind(group, named.parent, named.data.walk))
         inclusive.append(PathNodePairs.of(outermost, group[outermost]))
         exclusive.append(PathNodePairs.of(paths, nodes))
     return builder.tree(PathNodePairs.joined(*inclusive), PathNodePairs.joined(*exclusive))
 
 
-def _by_function(named: _Named) -> Tree:
+def _by_function(named: NamedPaths) -> Tree:
     """Functions and sections, each once, whatever they are called from and inlined from."""
     members = np.flatnonzero((named.parent >= 0) | (named.file > 0))
     line = np.where(named.is_code, 0, named.line)
@@ -301,7 +268,7 @@ def _by_function(named: _Named) -> Tree:
     node = named.builder.add(np.zeros(len(row)), **columns)[group]
     of_path = np.full(len(named.parent), -1, dtype=np.int32)
     of_path[members] = node
-    outermost = np.flatnonzero(forest.first_of_their_kind(of_path, named.parent))
+    outermost = np.flatnonzero(forest.first_of_their_kind(of_path, named.parent, named.data.walk))
     top = PathNodePairs.of(named.roots, 0)
     return named.builder.tree(
         PathNodePairs.joined(top, PathNodePairs.of(outermost, of_path[outermost])),
@@ -309,7 +276,7 @@ def _by_function(named: _Named) -> Tree:
     )
 
 
-def _by_rank(named: _Named) -> Tree:
+def _by_rank(named: NamedPaths) -> Tree:
     """Locations, and below each the functions and sections that have values there."""
     data, builder = named.data, named.builder
     arrays = data.tables.arrays(
@@ -328,11 +295,13 @@ def _by_rank(named: _Named) -> Tree:
     which = positions(data.paths.number, path)
     fits = (where >= 0) & (which >= 0)
     nodes = _places(named, where[fits])
-    pairs = _below_places(named, nodes, where[fits], which[fits])
-    return builder.tree(*pairs)
+    if data.has_call_paths:
+        own = call_trees.add_calls_of_places(named, nodes, where[fits], which[fits])
+        return builder.tree(own, own)
+    return builder.tree(*_below_places(named, nodes, where[fits], which[fits]))
 
 
-def _places(named: _Named, with_paths: Ints) -> Ints:
+def _places(named: NamedPaths, with_paths: Ints) -> Ints:
     """Add nodes for locations but those that say what the one above does; return each one's node.
 
     The others are a command that is the whole run, the only process of a rank, and the only thread
@@ -366,7 +335,7 @@ def _places(named: _Named, with_paths: Ints) -> Ints:
 
 
 def _below_places(
-    named: _Named, nodes: Ints, where: Ints, which: Ints
+    named: NamedPaths, nodes: Ints, where: Ints, which: Ints
 ) -> tuple[PathNodePairs, PathNodePairs]:
     line = np.where(named.is_code, 0, named.line)
     same, _ = grouped(named.kind, named.module, named.name, named.home, line)

@@ -17,7 +17,15 @@ from property_tests import examples
 from view_runs import ranks
 
 from gnomon.errors import GnomonError
-from gnomon.view import api, data_table, distribution, node_details, table_export, table_rows
+from gnomon.view import (
+    api,
+    data_table,
+    distribution,
+    node_details,
+    table_export,
+    table_rows,
+    tree_answers,
+)
 from gnomon.view.node_values import STATISTICS
 from gnomon.view.open_run import OpenRun
 from gnomon.view.session import Session
@@ -34,7 +42,8 @@ def look_at_everything(opened: OpenRun, sort: Sequence[str]) -> None:
     answers.locations(opened, {})
     numbers = [metric.metric for metric in opened.data.metrics]
     for by in GROUPINGS:
-        answers.tree(opened, {"by": by})
+        tree_answers.tree(opened, {"by": by})
+        tree_answers.tree(opened, {"by": by, "open": "0"})
         tree = opened.tree(by)
         for number in numbers:
             for which in STATISTICS:

@@ -73,20 +73,69 @@ export const useLocations = (id: string) =>
 export function loadTree(id: string, by: api.Grouping): Promise<Tree> {
   return cached(`${id}/tree/${by}`, async () => new Tree(await api.getTree(id, by)));
 }
-export const useTree = (id: string, by: api.Grouping) =>
-  useLoaded(id ? `${id}/tree/${by}` : null, () => loadTree(id, by));
+
+const TREE_GREW = "gnomon-tree";
+
+/** The tree of a grouping, again whenever nodes were added to one. */
+export function useTree(id: string, by: api.Grouping): Loaded<Tree> {
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    const listener = () => setTurn((old) => old + 1);
+    window.addEventListener(TREE_GREW, listener);
+    return () => window.removeEventListener(TREE_GREW, listener);
+  }, []);
+  return useLoaded(id ? `grown ${id}/tree/${by}/${turn}` : null, () => loadTree(id, by));
+}
+
+let growing: Promise<unknown> = Promise.resolve();
+
+/** The tree with what is below a node, which had yet to be asked for. One at a time: numbers of
+ * nodes are given in the order in which they come. */
+export function growTree(id: string, by: api.Grouping, node: number): Promise<Tree> {
+  const grown = growing.then(async () => {
+    const tree = await loadTree(id, by);
+    if (!tree.isPending(node)) return tree;
+    const larger = tree.grown(await api.getNodesBelow(id, by, node, tree.n));
+    kept.set(`${id}/tree/${by}`, Promise.resolve(larger));
+    dropCached(`grown ${id}/tree/${by}/`);
+    window.dispatchEvent(new Event(TREE_GREW));
+    return larger;
+  });
+  growing = grown.catch(() => null);
+  return grown;
+}
 
 export function valuesKey(id: string, query: api.ValuesQuery): string {
   const { by, metric, location, statistic } = query;
   return `${id}/values/${by}/${metric}/${location ?? ""}/${statistic ?? ""}`;
 }
+
+/** Values of a tree's nodes. Of a tree that grows, `end` says how many it has: those that are
+ * already here are not asked for again. */
 export function loadValues(id: string, query: api.ValuesQuery): Promise<api.Values> {
-  return cached(valuesKey(id, query), () => api.getValues(id, query));
+  const key = valuesKey(id, query);
+  const { end } = query;
+  if (end === undefined) return cached(key, () => api.getValues(id, query));
+  const before = (kept.get(key) as Promise<api.Values> | undefined) ?? Promise.resolve(null);
+  const answer = before.then(async (values) => {
+    if (values === null) return api.getValues(id, { ...query, first: 0 });
+    if (values.n >= end) return values;
+    const more = await api.getValues(id, { ...query, first: values.n });
+    const both = (name: "inclusive" | "exclusive") => {
+      const joined = new Float64Array(end);
+      joined.set(values[name]);
+      joined.set(more[name], values.n);
+      return joined;
+    };
+    return { ...more, n: end, first: 0, inclusive: both("inclusive"), exclusive: both("exclusive") };
+  });
+  kept.delete(key);
+  return cached(key, () => answer);
 }
 
 /** Values of several metrics, in the order of the queries. */
 export function useValues(id: string, queries: readonly api.ValuesQuery[]): Loaded<api.Values[]> {
-  const key = queries.map((one) => valuesKey(id, one)).join(" ");
+  const key = queries.map((one) => `${valuesKey(id, one)}/${one.end ?? ""}`).join(" ");
   return useLoaded(id && queries.length > 0 ? `all ${key}` : null, () =>
     Promise.all(queries.map((one) => loadValues(id, one))),
   );

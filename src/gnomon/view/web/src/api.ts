@@ -111,9 +111,16 @@ export const getLocations = (id: string) => getJson<Location[]>(`api/runs/${id}/
 export const getTree = (id: string, by: Grouping, signal?: AbortSignal) =>
   getArrays<Tree>(`api/runs/${id}/tree`, { by }, signal);
 
+/** What was added to a tree that grows, from node `first` on, once a node was opened. */
+export const getNodesBelow = (id: string, by: Grouping, open: number, first: number) =>
+  getArrays<Tree>(`api/runs/${id}/tree`, { by, open, first });
+
 export interface ValuesQuery {
   by: Grouping;
   metric: number;
+  /** Of the nodes from `first` on to the one before `end`; of all if absent. */
+  first?: number | undefined;
+  end?: number | undefined;
   /** Only of this location and what is in it. */
   location?: number | undefined;
   statistic?: Statistic | undefined;

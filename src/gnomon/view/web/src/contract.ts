@@ -1,7 +1,7 @@
 // Made by packaging/api_types.py from src/gnomon/view/contract.py: do not edit.
 
 export type How = "counted" | "scaled" | "sampled" | "emulated" | "modelled" | "estimated";
-export type Grouping = "region" | "capability" | "file" | "rank";
+export type Grouping = "region" | "lines" | "callers" | "capability" | "module" | "file" | "rank";
 export type Statistic = "total" | "mean" | "min" | "median" | "max";
 
 /** A kind of regions. */
@@ -233,7 +233,11 @@ export interface Capability {
 /** A grouping that the run has a tree of. */
 export interface GroupingTitle {
   by: Grouping;
+  /** A word or two for it. */
+  label: string;
   title: string;
+  /** Which values its nodes are sorted by at first. */
+  sort: "inclusive" | "exclusive";
 }
 
 /** How much the run has. */
@@ -303,11 +307,17 @@ export interface Metric {
   hasRegions: boolean;
   /** There are values of single processes, threads, cores or CPUs. */
   hasLocations: boolean;
+  /** What one sample adds to a value: the error of a sum is the root of its product with this.
+   * null where the metric was not sampled, or nobody knows how often. */
+  sampleWeight: number | null;
 }
 
 /** A tree in pre-order: a node's descendants are those from its number + 1 to `end` - 1. */
 export interface Tree {
+  /** How many nodes the tree has. */
   n: number;
+  /** The first one that is here; those before it were asked for earlier. */
+  first: number;
   by: Grouping;
   strings: string[];
   /** What `kind` counts. */
@@ -328,13 +338,18 @@ export interface Tree {
   module: Uint32Array;
   /** 0 where not known. */
   line: Int32Array;
+  /** 1 where nodes below have yet to be asked for. */
+  pending: Uint8Array;
   /** Of all locations together; NaN where not known. */
   calls: Float64Array;
 }
 
 /** In the order of the tree's nodes; NaN where there is no value. */
 export interface Values {
+  /** How many values are here. */
   n: number;
+  /** The node of the first one. */
+  first: number;
   metric: number;
   unit: string;
   how: string;

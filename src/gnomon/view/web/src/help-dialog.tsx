@@ -23,6 +23,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
       ["Enter", "to the source line"],
       ["Shift-F10, right click", "all that is known of a node"],
       ["* and -", "open all below, close all"],
+      ["h", "open the hottest path from here"],
       ["n N", "next, previous match of the filter"],
       ["s S", "sort by the next, previous column"],
       ["[ ]", "previous, next grouping"],

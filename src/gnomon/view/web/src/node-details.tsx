@@ -7,6 +7,7 @@ import { formatQuantity, formatShare } from "./format";
 import { HowBadge } from "./how-badge";
 import { describeMetric } from "./metric-columns";
 import { setParams, navigate } from "./route";
+import { samplingError, shortSamplingError } from "./sampling-error";
 import type { ViewProps } from "./view-props";
 import { normalizePath } from "./name-parts";
 import type { Tree } from "./tree-model";
@@ -64,7 +65,7 @@ export function NodeDetails(props: Props) {
           <dl class="facts">
             {loaded.ancestors.length > 0 && (
               <div>
-                <dt>in</dt>
+                <dt>{by === "callers" ? "calls" : "in"}</dt>
                 <dd>{loaded.ancestors.join(" › ")}</dd>
               </div>
             )}
@@ -98,6 +99,7 @@ export function NodeDetails(props: Props) {
                     ) : (
                       <>
                         {formatQuantity(value, metric.unit)} <HowBadge how={metric.how} />
+                        {!one.told && <small title={samplingError(metric, value)}>{shortSamplingError(metric, value)}</small>}
                       </>
                     );
                   return (

@@ -9,11 +9,12 @@ import { baseName, formatQuantity, formatShare } from "./format";
 import { HowBadge, howSign } from "./how-badge";
 import { Menu } from "./menu";
 import { describeMetric, type MetricColumn } from "./metric-columns";
+import { samplingError } from "./sampling-error";
 import { textWidth } from "./text-width";
 import { themeValue, useTheme } from "./theme";
 import { setParams, useRoute } from "./route";
 import type { ViewProps } from "./view-props";
-import { normalizePath } from "./name-parts";
+import { isOfLibrary, normalizePath } from "./name-parts";
 import type { Tree } from "./tree-model";
 
 interface Props extends ViewProps {
@@ -27,6 +28,12 @@ interface Props extends ViewProps {
 }
 
 const MOST_COLUMNS = 3;
+
+/** A column beside the lines; of calls a line has what it computes, and all with what it calls. */
+interface LineColumn {
+  readonly metric: MetricColumn["metric"];
+  readonly part: "" | "self" | "total";
+}
 const MOST_FOUND = 500;
 
 export function SourcePane(props: Props) {
@@ -81,9 +88,9 @@ function FilePicker(props: { files: readonly string[]; file: string; asking: num
   const { files, file, asking } = props;
   const [word, setWord] = useState("");
   const lower = word.toLowerCase();
-  // Libraries of the system were compiled elsewhere, and name their files from there: those come last.
-  const far = (name: string) => Number(!name.startsWith("/") || name.startsWith("/usr/"));
-  const matches = files.filter((name) => name.toLowerCase().includes(lower)).sort((a, b) => far(a) - far(b));
+  const matches = files
+    .filter((name) => name.toLowerCase().includes(lower))
+    .sort((a, b) => Number(isOfLibrary(a)) - Number(isOfLibrary(b)));
   const most = word ? Math.max(asking, MOST_FOUND) : asking;
   return (
     <Menu class="file-choice" label={file ? baseName(file) : "no file"} hint={file || "choose a source file"}>
@@ -205,12 +212,15 @@ function SourceText(props: Props & { source: Source }) {
   const theme = useTheme();
   const container = useRef<HTMLDivElement>(null);
   const [editor, setEditor] = useState<SourceEditor | null>(null);
+  const hasCalls = run.groupings.some((grouping) => grouping.by === "callers");
   const columns = useMemo(() => {
     const metricsById = new Map<number, MetricColumn["metric"]>();
     for (const { metric } of shown) if (metric.hasRegions) metricsById.set(metric.metric, metric);
-    return [...metricsById.values()].slice(0, MOST_COLUMNS);
-  }, [shown]);
-  const numbers = columns.map((metric) => metric.metric).join(",");
+    const parts: readonly LineColumn["part"][] = hasCalls ? ["self", "total"] : [""];
+    const columns = [...metricsById.values()].flatMap((metric) => parts.map((part): LineColumn => ({ metric, part })));
+    return columns.slice(0, MOST_COLUMNS);
+  }, [shown, hasCalls]);
+  const numbers = [...new Set(columns.map(({ metric }) => metric.metric))].join(",");
   const lines = useLoaded(numbers ? `${run.id}/lines/${source.file}/${numbers}/${location ?? ""}` : null, () =>
     getLines(run.id, source.file, numbers, location),
   );
@@ -252,14 +262,16 @@ function SourceText(props: Props & { source: Source }) {
   const marks = useMemo(() => {
     const value = lines.value;
     if (value === null || value.file !== source.file) return [];
-    return columns.map((metric): LineMark[] => {
+    return columns.map(({ metric, part: which }): LineMark[] => {
       const lines = value.metrics.find((other) => other.metric === metric.metric);
       if (!lines) return [];
-      const own = lines.exclusive.some((number) => number !== null) ? lines.exclusive : lines.inclusive;
+      const hasOwn = lines.exclusive.some((number) => number !== null);
+      const own = hasOwn && which !== "total" ? lines.exclusive : lines.inclusive;
       const most = own.reduce((found: number, number) => Math.max(found, number ?? 0), 0);
       return value.lines.flatMap((at, k) => {
         const number = own[k] ?? null;
-        if (number === null) return [];
+        // Of a line that only calls, what it computes is nothing to read.
+        if (number === null || (which === "self" && number === 0)) return [];
         const part = lines.total ? formatShare(number, lines.total) : "";
         const shared = part ? `, ${part} % of the run` : "";
         return [
@@ -269,7 +281,12 @@ function SourceText(props: Props & { source: Source }) {
             sign: howSign(metric.how),
             how: metric.how,
             heat: most > 0 ? Math.max(0, number / most) : 0,
-            hint: `${metric.name}: ${formatQuantity(number, metric.unit)}${shared} (${metric.how})`,
+            hint: [
+              `${metric.name}${which && ` (${which})`}: ${formatQuantity(number, metric.unit)}${shared} (${metric.how})`,
+              samplingError(metric, number),
+            ]
+              .filter(Boolean)
+              .join("\n"),
           },
         ];
       });
@@ -279,8 +296,8 @@ function SourceText(props: Props & { source: Source }) {
   // Room for the largest number of all columns: no digit is ever cut off.
   const room = useMemo(() => {
     const longest = marks.flat().reduce((most, mark) => (mark.text.length > most.length ? mark.text : most), "");
-    return Math.max(88, Math.ceil(textWidth(longest)) + 22);
-  }, [marks]);
+    return Math.max(hasCalls ? 116 : 88, Math.ceil(textWidth(longest)) + 22);
+  }, [marks, hasCalls]);
   useEffect(() => editor?.mark(marks), [editor, marks]);
   useEffect(() => editor?.light(line), [editor, line]);
 
@@ -293,9 +310,12 @@ function SourceText(props: Props & { source: Source }) {
         </p>
       )}
       <div class="source-columns" aria-hidden="true">
-        {columns.map((metric) => (
-          <span key={metric.metric} title={describeMetric(metric)}>
-            <HowBadge how={metric.how} /> {metric.additive && !metric.atOnce && (props.statistic ?? "total") !== "total" && "total "}
+        {columns.map(({ metric, part }) => (
+          <span
+            key={`${metric.metric} ${part}`}
+            title={`${describeMetric(metric)}${part === "self" ? "\nwithout what the line calls" : part && "\nwith all that the line calls"}`}
+          >
+            <HowBadge how={metric.how} /> {part} {metric.additive && !metric.atOnce && (props.statistic ?? "total") !== "total" && "total "}
             {metric.name}
           </span>
         ))}

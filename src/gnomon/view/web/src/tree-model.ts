@@ -21,6 +21,8 @@ const BELOW = 4;
 
 export class Tree {
   readonly n: number;
+  /** The tree as it was before any nodes were added. */
+  readonly first: Tree;
   /** Which nodes the reader has opened; `filtered` where a filter opened them. */
   readonly opened: Uint8Array;
   private readonly filtered: Uint8Array;
@@ -33,7 +35,14 @@ export class Tree {
   private names: Float64Array | null = null;
   private lowered: string[] | null = null;
 
-  constructor(readonly data: TreeArrays) {
+  /**
+   * @param data Its nodes.
+   * @param smaller The tree before nodes were added to it: what is open stays open.
+   */
+  constructor(
+    readonly data: TreeArrays,
+    smaller?: Tree,
+  ) {
     const n = data.n;
     this.n = n;
     this.opened = new Uint8Array(n);
@@ -47,7 +56,45 @@ export class Tree {
     }
     for (let node = 0; node <= n; node++) this.start[node + 1] += this.start[node];
     this.order(given);
-    for (const root of this.children(-1)) this.opened[root] = 1;
+    this.first = smaller?.first ?? this;
+    if (smaller) this.opened.set(smaller.opened);
+    else for (const root of this.children(-1)) this.opened[root] = 1;
+  }
+
+  /** This tree with nodes added behind the others. */
+  grown(more: TreeArrays): Tree {
+    const { data } = this;
+    const joined = <T extends Uint8Array | Uint32Array | Int32Array | Float64Array>(before: T, after: T): T => {
+      const both = new (before.constructor as new (length: number) => T)(more.n);
+      both.set(before);
+      both.set(after, more.first);
+      return both;
+    };
+    const pending = joined(data.pending, more.pending);
+    for (const parent of more.parent) if (parent >= 0) pending[parent] = 0;
+    return new Tree(
+      {
+        ...data,
+        n: more.n,
+        parent: joined(data.parent, more.parent),
+        end: joined(data.end, more.end),
+        name: joined(data.name, more.name),
+        kind: joined(data.kind, more.kind),
+        region: joined(data.region, more.region),
+        location: joined(data.location, more.location),
+        file: joined(data.file, more.file),
+        module: joined(data.module, more.module),
+        line: joined(data.line, more.line),
+        calls: joined(data.calls, more.calls),
+        pending,
+      },
+      this,
+    );
+  }
+
+  /** Whether nodes below have yet to be asked for. */
+  isPending(node: number): boolean {
+    return this.data.pending[node] === 1;
   }
 
   /** The slot of a node's parent: n for roots. */
@@ -62,7 +109,7 @@ export class Tree {
   }
 
   isLeaf(node: number): boolean {
-    return this.start[node] === this.start[node + 1];
+    return this.start[node] === this.start[node + 1] && !this.isPending(node);
   }
 
   parent(node: number): number {
@@ -222,8 +269,14 @@ export class Tree {
   /** Open or close a node and everything below it; -1 is the whole tree. */
   setAll(node: number, open: boolean): void {
     const value = open ? 1 : 0;
-    const end = node < 0 ? this.n : this.data.end[node];
-    for (let at = Math.max(node, 0); at < end; at++) this.open[at] = value;
+    if (node < 0) this.open.fill(value);
+    else {
+      const below = [node];
+      for (let at = below.pop(); at !== undefined; at = below.pop()) {
+        this.open[at] = value;
+        for (const child of this.children(at)) below.push(child);
+      }
+    }
     // A tree that is closed still shows what its roots are made of.
     if (node < 0) for (const root of this.children(-1)) this.open[root] = 1;
   }
@@ -238,8 +291,9 @@ export class Tree {
     let at = node;
     for (;;) {
       this.set(at, true);
-      const most = this.children(at)[0];
-      if (most === undefined || !(values[most] >= MOST_OF_IT * values[at])) return at;
+      let most = -1;
+      for (const child of this.children(at)) if (most < 0 || values[child] > values[most]) most = child;
+      if (most < 0 || !(values[most] >= MOST_OF_IT * values[at])) return at;
       at = most;
     }
   }

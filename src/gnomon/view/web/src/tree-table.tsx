@@ -6,7 +6,9 @@ import { useMemo } from "preact/hooks";
 import { baseName, formatChange, formatQuantity, formatShare } from "./format";
 import { HowBadge } from "./how-badge";
 import { describeMetric, columnKey, type MetricColumn } from "./metric-columns";
+import { samplingError } from "./sampling-error";
 import { SymbolName, FilePath } from "./symbol-name";
+import { NOT_READ } from "./tree-baseline";
 import { textWidth } from "./text-width";
 import { VirtualRows, type RowsHandle } from "./virtual-rows";
 import type { Rows, Tree } from "./tree-model";
@@ -306,7 +308,9 @@ function Cell({ column, node }: { column: ColumnValues; node: number }) {
   const shared = isShare ? formatShare(value, total) : "";
   return (
     <span class={value === 0 ? "cell number is-zero" : "cell number"} role="gridcell">
-      <span class="value">{formatQuantity(value, column.unit)}</span>
+      <span class="value" title={column.told ? undefined : samplingError(column.metric, value)}>
+        {formatQuantity(value, column.unit)}
+      </span>
       <HowBadge how={column.how} />
       {column.baselineValues ? (
         // What every execution gives again differs where it differs at all. Of others the Compare view
@@ -337,6 +341,9 @@ function Cell({ column, node }: { column: ColumnValues; node: number }) {
 }
 
 function Change(props: { before: number; value: number; worse: "more" | "less" | null }) {
+  if (props.before === NOT_READ) {
+    return <span class="change" title="the other run has more below a node that is not open there" />;
+  }
   if (Number.isNaN(props.before)) {
     return (
       <span class="change" title="not in the other run">

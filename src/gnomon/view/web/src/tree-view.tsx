@@ -2,18 +2,20 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { getMetrics, type Grouping, type Statistic, type ValuesQuery } from "./api";
-import { loadTree, loadValues, cached, useLoaded, useTree, useValues } from "./api-cache";
+import type { Grouping, Statistic, ValuesQuery } from "./api";
+import { growTree, useTree, useValues } from "./api-cache";
+import { useTreeBaseline } from "./tree-baseline";
 import { NodeDetails } from "./node-details";
 import { TreeFilter } from "./tree-filter";
 import { plural, formatNumber } from "./format";
 import { HowLegend } from "./how-badge";
 import { useShortcuts } from "./shortcuts";
-import { columnKey, parseColumns, serializeColumns, defaultColumns, type MetricColumn } from "./metric-columns";
+import { columnKey, parseColumns, defaultColumns, type MetricColumn } from "./metric-columns";
 import { MetricPicker } from "./metric-picker";
 import { LocationPicker } from "./location-picker";
 import { setParams, navigate, useRoute } from "./route";
 import { InlineCode } from "./inline-code";
+import { isOfLibrary } from "./name-parts";
 import type { RowsHandle } from "./virtual-rows";
 import { SearchBox } from "./search-box";
 import type { ViewProps } from "./view-props";
@@ -23,6 +25,8 @@ import { useTheme } from "./theme";
 import type { Tree } from "./tree-model";
 import { largestMagnitude, TreeTable, type ColumnValues } from "./tree-table";
 
+/** The grouping whose tree grows: nodes below one come when it is opened. */
+const GROWS: Grouping = "callers";
 const STATISTICS: readonly Statistic[] = ["total", "mean", "min", "median", "max"];
 
 export function TreeView(props: ViewProps) {
@@ -36,12 +40,15 @@ export function TreeView(props: ViewProps) {
   const room = window.innerWidth >= 2000 ? 6 : 3;
   const shown = useMemo(() => {
     const requested = parseColumns(params["columns"] ?? "", metrics);
-    return requested.length > 0 ? requested : defaultColumns(metrics, run.firstMetric, room, by);
+    if (requested.length > 0) return requested;
+    // A thread of a sampled run has a call tree, and other places what runs in them.
+    return defaultColumns(metrics, run.firstMetric, room, groupings.includes(GROWS) ? "region" : by);
   }, [params["columns"], metrics, run.firstMetric, room, by]);
 
   const tree = useTree(run.id, by);
-  const queries = shown.map(({ metric }): ValuesQuery => ({ by, metric: metric.metric, location, statistic }));
-  const values = useValues(run.id, queries);
+  const end = by === GROWS && tree.value?.data.by === by ? tree.value.n : undefined;
+  const queries = shown.map(({ metric }): ValuesQuery => ({ by, metric: metric.metric, location, statistic, end }));
+  const values = useValues(run.id, by === GROWS && end === undefined ? [] : queries);
   const baselineValues = useTreeBaseline(tree.value, shown, by, baseline?.id ?? "");
 
   const fits =
@@ -72,7 +79,7 @@ export function TreeView(props: ViewProps) {
     };
   }, [fits, tree.value, values.value, shown, baselineValues]);
   if (loaded) lastLoaded.current = loaded;
-  const current = lastLoaded.current?.tree === tree.value ? lastLoaded.current : null;
+  const current = lastLoaded.current?.tree.first === tree.value?.first ? lastLoaded.current : null;
   const error = tree.error || values.error;
   const pane =
     current && !error ? (
@@ -123,32 +130,6 @@ export function defaultGrouping({ run, locations }: ViewProps): Grouping {
   return groupings[0] ?? "region";
 }
 
-/** The baseline's values in this tree's order, matched by the names from the root. */
-function useTreeBaseline(
-  tree: Tree | null,
-  shown: readonly MetricColumn[],
-  by: Grouping,
-  baseline: string,
-): (Float64Array | null)[] | null {
-  const key = tree && baseline ? `${baseline}/against/${by}/${serializeColumns(shown)}/${tree.n}` : null;
-  const loaded = useLoaded(key, async () => {
-    const [other, metrics] = await Promise.all([
-      loadTree(baseline, by),
-      cached(`${baseline}/metrics`, () => getMetrics(baseline)),
-    ]);
-    const nodes = tree!.same(other);
-    return Promise.all(
-      shown.map(async ({ metric, part }) => {
-        const same = metrics.find((one) => one.name === metric.name && one.unit === metric.unit);
-        if (!same) return null;
-        const found = (await loadValues(baseline, { by, metric: same.metric }))[part];
-        return Float64Array.from(nodes, (node) => (node < 0 ? Number.NaN : found[node]!));
-      }),
-    );
-  });
-  return loaded.waiting ? null : loaded.value;
-}
-
 interface PaneProps extends ViewProps {
   readonly tree: Tree;
   readonly by: Grouping;
@@ -165,12 +146,16 @@ function TreePane(props: PaneProps) {
   const { params } = useRoute();
   const [turn, setTurn] = useState(0);
   const [details, setDetails] = useState(-1);
+  // The node from which the hottest path is being followed; its next part may have to be read.
+  const [following, setFollowing] = useState(-1);
   const rowsHandle = useRef<RowsHandle>(null);
 
-  const sortKey = params["sort"] ?? columnKey(columns[0]!);
+  const grouping = run.groupings.find((one) => one.by === by);
+  const first = columns.find((column) => column.part === grouping?.sort) ?? columns[0]!;
+  const sortKey = params["sort"] ?? columnKey(first);
   const sortColumn = columns.find((column) => columnKey(column) === sortKey);
   const descending = params["order"] ? params["order"] === "down" : sortColumn !== undefined || sortKey === "calls";
-  const main = sortColumn ?? columns[0]!;
+  const main = sortColumn ?? first;
   const sortBy = sortKey === "name" || sortKey === "place" || sortKey === "calls" ? sortKey : main.values;
 
   const sort = useMemo(() => {
@@ -211,8 +196,14 @@ function TreePane(props: PaneProps) {
       setParams({ node: named });
     } else {
       const root = tree.children(-1)[0];
-      if (root !== undefined) {
-        const end = tree.follow(root, main.values);
+      if (root !== undefined && by === GROWS) {
+        // The hottest function, with its callers.
+        const [hottest = root] = tree.children(root);
+        tree.set(hottest, true);
+        if (tree.isPending(hottest)) void growTree(run.id, by, hottest);
+        select(hottest);
+      } else if (root !== undefined) {
+        const end = ownCode(tree, tree.follow(root, main.values), by);
         const hot = tree.file(end) ? end : tree.hottest(end, main.values);
         tree.reveal(hot);
         select(tree.file(hot) ? hot : end);
@@ -220,6 +211,22 @@ function TreePane(props: PaneProps) {
     }
     redraw();
   }, [tree, selected < 0, props.settled]);
+
+  useEffect(() => {
+    if (following < 0) return;
+    const end = tree.follow(following, main.values);
+    if (tree.isPending(end)) {
+      setFollowing(end);
+      void growTree(run.id, by, end).catch(() => setFollowing(-1));
+      return;
+    }
+    setFollowing(-1);
+    tree.reveal(end);
+    select(end);
+    redraw();
+    rowsHandle.current?.focus();
+  }, [tree, following]);
+  const follow = () => setFollowing(selected >= 0 ? selected : (tree.children(-1)[0] ?? -1));
 
   useEffect(() => {
     rowsHandle.current?.focus();
@@ -248,6 +255,7 @@ function TreePane(props: PaneProps) {
     "]": () => regroup(step(groupings, groupings.indexOf(by), 1) as Grouping),
     s: () => setParams({ sort: step(sortKeys, sortKeys.indexOf(sortKey), 1), order: null }),
     S: () => setParams({ sort: step(sortKeys, sortKeys.indexOf(sortKey), -1), order: null }),
+    h: follow,
     n: () => toMatch(1),
     N: () => toMatch(-1),
   });
@@ -270,7 +278,7 @@ function TreePane(props: PaneProps) {
               title={`${grouping.title} ([ and ])`}
               onClick={() => regroup(grouping.by)}
             >
-              {grouping.by}
+              {grouping.label}
             </button>
           ))}
         </span>
@@ -308,6 +316,9 @@ function TreePane(props: PaneProps) {
               : plural(tree.n, "node")}
         </span>
         <span class="tools-rest" />
+        <button type="button" class="quiet" onClick={follow} title="open the path with most of it, from the chosen node (h)">
+          Hottest path
+        </button>
         <button type="button" class="quiet" onClick={() => all(-1, true)} title="open all (*)">
           Expand all
         </button>
@@ -354,6 +365,7 @@ function TreePane(props: PaneProps) {
         onOpen={(node, open) => {
           tree.set(node, open);
           redraw();
+          if (open && tree.isPending(node)) void growTree(run.id, by, node);
         }}
         onAll={all}
         onDetails={(node) => {
@@ -384,6 +396,15 @@ function TreePane(props: PaneProps) {
       )}
     </section>
   );
+}
+
+/** The innermost function above a node that is no library's, or the node: that is whose source one has. */
+function ownCode(tree: Tree, node: number, by: Grouping): number {
+  if (by !== "region" && by !== "lines" && by !== "rank") return node;
+  for (let at = node; at >= 0; at = tree.parent(at)) {
+    if (tree.file(at) && !isOfLibrary(tree.file(at))) return at;
+  }
+  return node;
 }
 
 function nodePath(tree: Tree, node: number): string {
