@@ -25,6 +25,7 @@ from benchmarks import (
     startup,
     stat,
     store,
+    symbols,
     throughput,
     view,
 )
@@ -48,6 +49,7 @@ BENCHMARKS = {
     "store": ("reports of large runs: time, and the memory they take", store.run),
     "view": ("opening runs in gnomon view, and what a click waits for", view.run),
     "browser": ("clicks and keys on 100,000 nodes, in Chromium", browser.run),
+    "symbols": ("functions, inlined calls and lines of 10,000 addresses", symbols.run),
     "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
 }
 

@@ -57,7 +57,7 @@ static void resize(struct gn_texts *texts, size_t n_slots)
 
 static void push_bytes(struct gn_vector *bytes, const char *text, size_t size)
 {
-	if (bytes->n_max - bytes->n < size) {
+	if (bytes->n_max - bytes->n <= size) {
 		bytes->n_max = 2 * bytes->n_max + size + 4096;
 		bytes->data = realloc(bytes->data, bytes->n_max);
 		if (!bytes->data)

@@ -1,6 +1,8 @@
 """Functions, files and lines of addresses in programs and libraries: the toolkit's one resolver."""
 
 from gnomon.symbols.frames import Frame, ModuleFrames
+from gnomon.symbols.kernel_symbols import kernel_frames
+from gnomon.symbols.perf_map import perf_map_frames
 from gnomon.symbols.resolver import Module, Resolution, resolve
 from gnomon.symbols.source_lines import Address, SourceLine, resolve_lines
 
@@ -11,6 +13,8 @@ __all__ = [
     "ModuleFrames",
     "Resolution",
     "SourceLine",
+    "kernel_frames",
+    "perf_map_frames",
     "resolve",
     "resolve_lines",
 ]

@@ -13,6 +13,7 @@ from gnomon.symbols.answer_cache import cache_folder, load_answer, save_answer
 from gnomon.symbols.debuginfod import fetch_debug_file
 from gnomon.symbols.frames import ModuleFrames
 from gnomon.symbols.reader_process import ReaderProcess
+from gnomon.symbols.vdso import VDSO, own_vdso
 from gnomon.units import printable
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ class Module(NamedTuple):
     """A program or library as it ran.
 
     Attributes:
-        path: of its file.
+        path: of its file; "[vdso]" is the kernel's code in every process, of the running kernel.
         build_id: of the file that ran, in hexadecimal digits; "" where it is not known.
         ended: when the program ended, 0 if just now: a file without a build id that was written
             since may be another one.
@@ -91,6 +92,9 @@ def _frames_of(
     """
     import numpy as np
 
+    if module.path == VDSO:
+        with own_vdso() as path:
+            return reader.ask(path, module.build_id, wanted).frames
     build = module.build_id if _BUILD_ID.fullmatch(module.build_id) else ""
     kept = load_answer(cache, build, module.path) if cache and build else None
     if kept is not None and uses_debuginfod and not kept.has_debug:
