@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from gnomon.model.array_types import Flags, Floats, Ints
@@ -32,12 +34,16 @@ def levels(parent: Ints, most: int | None = None) -> list[Ints]:
     return by_depth
 
 
-def preorder(parent: Ints) -> tuple[Ints, Ints]:
+def preorder(parent: Ints, by_level: Sequence[Ints] | None = None) -> tuple[Ints, Ints]:
     """Return each one's place in a walk that goes down first, and the place behind its last.
 
     Siblings stay in their order. There may be no circles.
+
+    Args:
+        parent: position of each one's parent, -1 for roots.
+        by_level: what `levels` returns, if it is known.
     """
-    by_level = levels(parent)
+    by_level = levels(parent) if by_level is None else by_level
     size = np.ones(len(parent), dtype=np.int32)
     for level in reversed(by_level[1:]):
         np.add.at(size, parent[level], size[level])
@@ -108,13 +114,30 @@ def outermost_of_their_kind(group: Ints, parent: Ints) -> Ints:
         group: number of each one's group, -1 for none.
         parent: position of each one's parent, -1 for roots. There may be no circles.
     """
-    nearest = nearest_of_their_kind(group, parent)
-    outermost = np.where(nearest >= 0, nearest, np.arange(len(group), dtype=np.int32))
-    while True:
-        further = outermost[outermost]
-        if np.array_equal(further, outermost):
-            return further.astype(np.int32)
-        outermost = further
+    return outermost_in_walk(group, *preorder(parent))
+
+
+def outermost_in_walk(group: Ints, place: Ints, end: Ints) -> Ints:
+    """Return what `outermost_of_their_kind` does, of positions whose `preorder` is known."""
+    outermost = np.arange(len(group), dtype=np.int32)
+    members = np.flatnonzero(group >= 0)
+    if not len(members):
+        return outermost
+    # Each group in the order of the walk: below a member is who begins before that one ends, and
+    # the outermost ones end one after the other.
+    in_walk = np.argsort(place[members], kind="stable")
+    members = members[in_walk]
+    members = members[np.argsort(group[members], kind="stable")]
+    own_group = group[members]
+    is_first = np.ones(len(members), dtype=bool)
+    is_first[1:] = own_group[1:] != own_group[:-1]
+    # Places of a group are above all those of the groups before it.
+    base = (np.cumsum(is_first) - 1).astype(np.int64) * (len(group) + 1)
+    ends_until = np.maximum.accumulate(end[members] + base)
+    is_first[1:] |= ends_until[:-1] <= place[members[1:]] + base[1:]
+    nearest_first = np.maximum.accumulate(np.where(is_first, np.arange(len(members)), 0))
+    outermost[members] = members[nearest_first]
+    return outermost
 
 
 def nearest_of_their_kind(group: Ints, parent: Ints) -> Ints:

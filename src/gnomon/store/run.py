@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -147,6 +147,32 @@ class Run:
         Raises:
             RunDirectoryError: as `query`; after rows were yielded too, if the damage is further on.
         """
+        with self._asked(sql, threads, arrays) as cursor:
+            while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+                yield rows
+
+    def columns(self, sql: str, *, threads: int = 0) -> dict[str, Cells]:
+        """Return the columns of a query as arrays, by name; a number that is NULL is NaN.
+
+        Args: as of `query`.
+
+        Raises:
+            RunDirectoryError: as `query`.
+        """
+        import numpy as np
+
+        with self._asked(sql, threads, None) as cursor:
+            columns = cursor.fetchnumpy()
+        return {
+            name: np.ma.filled(column.astype(np.float64), np.nan)
+            if isinstance(column, np.ma.MaskedArray) and column.dtype != np.object_
+            else column
+            for name, column in columns.items()
+        }
+
+    @contextmanager
+    def _asked(self, sql: str, threads: int, arrays: Arrays | None) -> Iterator[DuckDBPyConnection]:
+        """Yield a cursor that has executed a query; what is wrong with a table names its file."""
         duckdb = duckdb_module()
         for schema in self.schemas:
             # A pipe or a device would be waited for, or read without end.
@@ -157,8 +183,7 @@ class Run:
                 for name, columns in (arrays or {}).items():
                     cursor.register(name, dict(columns))
                 cursor.execute(sql)
-                while rows := cursor.fetchmany(_ROWS_AT_ONCE):
-                    yield rows
+                yield cursor
         except (duckdb.OutOfMemoryException, MemoryError):
             self._discard_databases()
             raise RunDirectoryError(table_limits.no_memory(str(self.path))) from None
