@@ -7,11 +7,13 @@ import json
 from pathlib import Path
 
 import pytest
+import stack_samples
 from held_runs import held
 from job_run import job_run
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from made_runs import made_run
 from repeated_runs import repeated_run
+from stack_samples import Frame, Sample
 
 from gnomon.cli import main
 from gnomon.store.reports.report_parts import PARTS, TableRows
@@ -33,6 +35,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         [("app", "f", "a.c", 3, (6, 6, 1, 0)), ("app", "g", "b.c", 4, (1, 2, 3, 4))],
         name="lines",
     )
+    main_ = Frame("main", "a.c", 9)
+    stacks = [(main_,), (main_, Frame("f", "a.c", 3)), (main_, Frame("f", "a.c", 4))]
+    stack_samples.write(tmp_path / "sampled", [Sample(stack) for stack in stacks])
     return repeated_run(
         tmp_path, "app", {"wall time": [2e9, 4e9], "task-clock": [40.0, 44.0]}, tasks=TASKS
     )
@@ -48,6 +53,10 @@ def test_what_was_typed_before_parts_had_names_is_the_same(
         (["app", "--per", "thread", "--json"], ["app", "--by", "thread", "--json"]),
         (["app", "--per", "file"], ["app", "hotspots", "--by", "file"]),
         (["lines", "--per", "line"], ["lines", "hotspots", "--by", "line"]),
+        (["lines", "profile", "--per", "line"], ["lines", "profile", "--by", "line"]),
+        (["sampled", "--per", "function"], ["sampled", "profile", "--by", "function"]),
+        (["sampled", "--per", "line", "--json"], ["sampled", "profile", "--by", "line", "--json"]),
+        (["sampled", "--per", "line", "--file", "a.c"], ["sampled", "source", "a.c"]),
         (["lines", "--per", "line", "--file", "a.c"], ["lines", "source", "a.c"]),
     ):
         said = []
@@ -65,11 +74,11 @@ def test_every_part_meets_the_schema(
     printed = json.loads(capsys.readouterr().out)
     Draft202012Validator.check_schema(printed)
     check = Draft202012Validator(printed)
-    for name in (str(run), str(job_run(tmp_path, "job")), "lines"):
+    for name in (str(run), str(job_run(tmp_path, "job")), "lines", "sampled"):
         opened = held(name)
         there = {part.name for part in PARTS if part.is_in(opened)}
         assert {"values", "profile", "run", "locations", "regions", "metrics"} <= there
-        assert ({"hotspots", "source"} <= there) == (name == "lines")
+        assert ({"hotspots", "source"} <= there) == (name in ("lines", "sampled"))
         for part in PARTS:
             if part.name not in there:
                 continue
@@ -104,10 +113,14 @@ def test_help_lists_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "status", "said"),
     [
         (
-            ["app", "profile", "--per", "line"],
+            ["app", "regions", "--per", "line"],
             2,
-            "--per does not apply to profile; it means hotspots --by line",
+            "--per does not apply to regions; it means hotspots --by line",
         ),
+        (["app", "profile", "--per", "core"], 2, "--per does not apply to profile"),
+        (["app", "profile", "--threshold", "101"], 2, "--threshold 101: must be 0 to 100"),
+        (["app", "tree", "--depth", "-1"], 2, "--depth -1: must be 0 (for all) or more"),
+        (["app", "run", "--bottom-up"], 2, "--bottom-up does not apply to run; it applies to tree"),
         (["app", "--per", "line", "--by", "file"], 2, "--per line means hotspots --by line; leave"),
         (["app", "metrics", "--by", "rank"], 2, "type gnomon report RUN profile --by rank"),
         (
@@ -118,7 +131,7 @@ def test_help_lists_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ["app", "metrics", "--by", "colour"],
             2,
-            "--by does not apply to metrics; it applies to values, hotspots and profile",
+            "--by does not apply to metrics; it applies to values, hotspots, profile and tree",
         ),
         (["app", "profile", "--by", "ranks"], 2, "profile has no such rows; did you mean rank?"),
         (["app", "hotspots", "--by", "x"], 2, "no such rows; it is function, file or line"),
@@ -138,7 +151,7 @@ def test_help_lists_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
             ["nosuch", "profil"],
             2,
             "'profil': gnomon report has no such part; did you mean "
-            "profile? It has values, hotspots, source, profile, run, ",
+            "profile? It has values, hotspots, source, profile, tree, run, ",
         ),
         (["app", "run", "x"], 2, "'x': run takes no argument"),
         (
@@ -147,7 +160,7 @@ def test_help_lists_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
             "source: its file is missing; type gnomon report app.gnomon source FILE",
         ),
         (["app", "source", "x.c", "y"], 2, "'y': unexpected; see gnomon report"),
-        (["app", "profile", "-e", "a,b"], 2, "a profile is of one event"),
+        (["app", "profile", "-e", "a,b"], 2, "a profile by region is of one event"),
         (["app", "profile", "-e", "cycles"], 2, "this run has no regions with that event"),
         (["app", "regions", "--top", "-1"], 2, "0 (for all) or more"),
     ],

@@ -22,6 +22,7 @@ from gnomon.terminal_text import WIDTH, filled
 
 if TYPE_CHECKING:
     from gnomon.store.reports.report_part import ReportPart
+    from gnomon.store.run import Run
 
 _EPILOG = """\
 examples:
@@ -31,16 +32,23 @@ examples:
   gnomon report app hotspots -e L1_DCM,LD_INS --counts
   gnomon report app source solver.c      a file with the counts beside its lines
   gnomon report app run                  what ran, where, what was not available
-  gnomon report app profile --by rank -e PAPI_TOT_CYC"""
-# --per, of before parts were named: what it means now.
+  gnomon report app profile --by function
+  gnomon report app profile --by rank -e PAPI_TOT_CYC
+  gnomon report app tree --threshold 5"""
+# --per, of before parts were named: what it means now. Of a sampled run, which has one event and
+# totals, functions, files and lines are those of the profile.
+_WHERE = ("command", "core", "cpu")
+_CODE = ("function", "file", "line")
 _PER = {
-    **dict.fromkeys(("command", "process", "thread", "core", "cpu"), "values"),
-    **dict.fromkeys(("function", "file", "line"), "hotspots"),
+    **dict.fromkeys((*_WHERE[:1], "process", "thread", *_WHERE[1:]), "values"),
+    **dict.fromkeys(_CODE, "hotspots"),
 }
+_PERCENT = 100
 # What of a request is asked for by which option.
 _OPTIONS = {
     "metrics": "-e", "sort": "--sort", "top": "--top", "counts": "--counts", "file": "--file",
-    "executor": "--executor",
+    "executor": "--executor", "threshold": "--threshold", "depth": "--depth",
+    "bottom_up": "--bottom-up",
 }  # fmt: skip
 
 
@@ -73,7 +81,7 @@ def parser() -> argparse.ArgumentParser:
         "--per",
         choices=tuple(_PER),
         default=None,
-        help="older form of values --by or hotspots --by",
+        help="older form of values --by or hotspots --by (of sampled runs: profile --by)",
     )
     p.add_argument(
         "--sort",
@@ -89,8 +97,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="LIST",
         action="append",
         default=[],
-        help="events to show for functions, files and lines, or the metric of a profile; any "
-        "case, with or without PAPI_ (default: as many as fit; JSON has all)",
+        help="events to show for functions, files and lines, or the metric of a profile or tree; "
+        "any case, with or without PAPI_ (default: as many as fit; JSON has all)",
     )
     p.add_argument(
         "--counts",
@@ -103,6 +111,26 @@ def parser() -> argparse.ArgumentParser:
         type=int,
         default=None,
         help=f"print only N rows; 0 for all (default: {report_part.TOP})",
+    )
+    p.add_argument(
+        "--threshold",
+        metavar="PERCENT",
+        type=float,
+        default=None,
+        help="only rows of a profile with so many percent of the whole, only branches of a tree "
+        "with so many (default: 0 of a profile, 1 of a tree and of callers)",
+    )
+    p.add_argument(
+        "--depth",
+        metavar="N",
+        type=int,
+        default=None,
+        help="a tree only N calls deep; 0 for all (default: 0)",
+    )
+    p.add_argument(
+        "--bottom-up",
+        action="store_true",
+        help="a tree from each function up to its callers, not from the program down",
     )
     p.add_argument(
         "--file",
@@ -165,6 +193,8 @@ def _report(arguments: argparse.Namespace) -> int:
     request = _request(arguments, part, by, words.argument)
     opened = find(words.run, readers=readers())
     reference_checks.check(opened)
+    if words.part is None and arguments.per in _CODE and _is_profile(opened, arguments):
+        part = parts["profile"]
     kind = format_of(arguments.output, as_json=arguments.json)
     if kind == "text":
         text, is_empty = part.text(opened, request)
@@ -229,16 +259,27 @@ def _name_and_by(arguments: argparse.Namespace, part: str | None) -> tuple[str, 
     """Return which part is wanted, and what `--by` says of it, in whatever way it was typed.
 
     Raises:
-        UsageError: --per beside a part or --by.
+        UsageError: --per beside --by, or a part that has no such rows.
     """
     if arguments.per is None:
         return part or next(iter(report_parts())).name, arguments.by
     meant = f"{_PER[arguments.per]} --by {arguments.per}"
+    if part == "profile" and arguments.by is None and arguments.per not in _WHERE:
+        return part, arguments.per
     if part is not None:
         raise UsageError(f"--per does not apply to {part}; it means {meant}")
     if arguments.by is not None:
         raise UsageError(f"--per and --by: --per {arguments.per} means {meant}; leave one out")
     return _PER[arguments.per], arguments.per
+
+
+def _is_profile(run: Run, arguments: argparse.Namespace) -> bool:
+    """Return whether --per function, file or line is of the profile, not of hotspots."""
+    from gnomon.store.reports.code_rows import SAMPLED, metrics
+
+    if arguments.sort or arguments.counts or arguments.file:
+        return False
+    return any(metric["how"] == SAMPLED for metric in metrics(run)[:1])
 
 
 def _request(
@@ -261,6 +302,10 @@ def _request(
             raise UsageError(f"{option} does not apply to {part.name}; it applies to {takers}")
     if arguments.top is not None and arguments.top < 0:
         raise UsageError(f"--top {arguments.top}: must be 0 (for all) or more")
+    if arguments.threshold is not None and not 0 <= arguments.threshold <= _PERCENT:
+        raise UsageError(f"--threshold {arguments.threshold:g}: must be 0 to 100, in percent")
+    if arguments.depth is not None and arguments.depth < 0:
+        raise UsageError(f"--depth {arguments.depth}: must be 0 (for all) or more")
     to_file = bool(arguments.output) and arguments.output != "-"
     names = [name for names in arguments.metrics for name in names.split(",")]
     return Request(
@@ -271,6 +316,9 @@ def _request(
         top=arguments.top,
         counts=arguments.counts,
         file=arguments.file,
+        threshold=arguments.threshold,
+        depth=arguments.depth,
+        bottom_up=arguments.bottom_up,
         width=WIDTH if to_file else width_of(sys.stdout),
     )
 

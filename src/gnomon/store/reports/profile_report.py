@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from math import isfinite
+from typing import Any
 
 from gnomon.model.metric import Aggregation, is_additive
 from gnomon.model.symbol_names import short_name
 from gnomon.model.tables import METRICS, Cell
-from gnomon.store import executors, moments, profile_query
+from gnomon.store import moments
 from gnomon.store.hotspots import named, whole
 from gnomon.store.profile_query import BY_REGIONS, Profile
 from gnomon.store.profile_sums import AND, Sum
+from gnomon.store.reports.analysed import analysed
 from gnomon.store.reports.report_part import PartData
 from gnomon.store.reports.table_report import GAP, INDENT, UNKNOWN, title
 from gnomon.store.run import Run
@@ -39,27 +40,7 @@ def profile(run: Run, by: str, metric: int = -1) -> list[Sum]:
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
-    analysis = Profile(by, metric)
-    parts = profile_query.parts(run)
-    executor = executors.current()
-    if executor is None and len(parts) <= 1:
-        sums = profile_query.run(analysis, parts)
-    elif executor is None:
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(os.cpu_count()) as threads:
-            sums = profile_query.run(analysis, parts, threads)
-    else:
-        # Other processes may be in other folders.
-        parts = tuple(
-            part._replace(
-                run=part.run.absolute(),
-                files={name: file.absolute() for name, file in (part.files or {}).items()},
-            )
-            for part in parts
-        )
-        sums = profile_query.run(analysis, parts, executor)
-    return analysis.finest(sums)
+    return analysed(run, Profile(by, metric))
 
 
 def metric(run: Run, by: str, name: str) -> tuple[int, list[str]]:
@@ -85,13 +66,19 @@ def metric(run: Run, by: str, name: str) -> tuple[int, list[str]]:
     return (-1 if best is None else int(str(best["metric"]))), names
 
 
-def profile_data(run: Run, sums: Sequence[Sum], by: str) -> PartData:
+def profile_data(run: Run, sums: Sequence[Sum], by: str, threshold: float = 0.0) -> PartData:
     """Return the sums for JSON, and why some have no total.
 
     `self` and `total` are of one execution, the others of one location. What a region, file or line
     has without what is called from there is `self`, and with it `total`. What a rank, a process, a
     thread or the program has is all of it: `total` alone. `sum` is over all locations, None of what
     cannot be added up: ratios, and times of several places at once.
+
+    Args:
+        run: the run.
+        sums: sums of its profile.
+        by: of what they are.
+        threshold: only those with so many percent of the metric's total.
 
     Raises:
         RunDirectoryError: the metrics cannot be read.
@@ -100,6 +87,7 @@ def profile_data(run: Run, sums: Sequence[Sum], by: str) -> PartData:
     repetitions = max(int(run.head["repetitions"]), 1)
     tasks = _numbers(run, sums) if by in _OF_TASKS else {}
     sums, _ = moments.told_of(run, sums, by)
+    sums = _above(run, [one for one in sums if one.metric in of], of, by, threshold)
     of_regions = by in BY_REGIONS
     rows = [
         {
@@ -125,11 +113,10 @@ def profile_data(run: Run, sums: Sequence[Sum], by: str) -> PartData:
             "calls": whole(None if row_sum.calls is None else row_sum.calls / repetitions),
         }
         for row_sum in sorted(sums, key=lambda one: (one.metric, -one.total, one.key))
-        if row_sum.metric in of
         for value in [_total(row_sum, of[row_sum.metric], repetitions)]
         for several in [row_sum.locations > repetitions]
     ]
-    added = [one for one in sums if one.metric in of and _is_additive(of[one.metric])]
+    added = [one for one in sums if _is_additive(of[one.metric])]
     return PartData(rows, {"notes": _notes(added)} if of_regions else {})
 
 
@@ -167,6 +154,7 @@ def profile_text(
     top: int = 0,
     others: Sequence[str] = (),
     metric: int = -1,
+    threshold: float = 0.0,
 ) -> str:
     """Return a profile as a table: of one metric or, by metric, of all.
 
@@ -178,6 +166,7 @@ def profile_text(
         top: only so many rows; 0 for all.
         others: names of metrics that it could have been of.
         metric: number of the one that it is of; -1 for all.
+        threshold: only rows with so many percent of the metric's total.
 
     Raises:
         RunDirectoryError: the metrics cannot be read.
@@ -192,7 +181,8 @@ def profile_text(
     is_sum = by == "metric" or _is_additive(of[row_sums[0].metric])
     row_sums, told = moments.told_of(run, row_sums, by)
     row_sums.sort(key=lambda one: (one.metric if by == "metric" else -_size(one, is_sum), one.key))
-    shown = row_sums[:top] if top else row_sums
+    large = _above(run, row_sums, of, by, threshold)
+    shown = large[:top] if top else large
     of_regions = by in BY_REGIONS
     own = "self" if of_regions else "total"
     sums = [_total(one, of[one.metric], repetitions) or 0.0 for one in row_sums]
@@ -230,8 +220,11 @@ def profile_text(
         lines.append(printable(f"{what['name']} by {by}, {what['how']}"))
     hows = [str(of[one.metric]["how"] or "") for one in shown] if by == "metric" else []
     lines += _profile_table([*heads, by], table, by, width, hows)
-    if len(row_sums) > len(shown):
-        lines.append(f"  and {number(len(row_sums) - len(shown))} more (--top 0 for all)")
+    if len(large) > len(shown):
+        lines.append(f"  and {number(len(large) - len(shown))} more (--top 0 for all)")
+    if len(row_sums) > len(large):
+        below = number(len(row_sums) - len(large))
+        lines.append(f"  and {below} with less than {number(threshold)} %")
     kinds = sorted({_plural(kind) for one in row_sums for kind in one.kind.split(AND)})
     if several:
         lines += filled(f"min, mean and max of the {' or '.join(kinds)}", width)
@@ -252,6 +245,28 @@ def profile_text(
     if rest and by != "metric":
         lines += filled(printable(f"choose with -e: {rest}"), width, "", "  ")
     return "\n".join(lines) + "\n"
+
+
+def _above(
+    run: Run,
+    sums: Sequence[Sum],
+    of: Mapping[Any, Mapping[str, Cell]],
+    by: str,
+    threshold: float,
+) -> list[Sum]:
+    """Return the sums with at least so many percent of the total of their metric, if it has one."""
+    if not threshold:
+        return list(sums)
+    repetitions = max(int(run.head["repetitions"]), 1)
+    values = [_total(one, of[one.metric], repetitions) or 0.0 for one in sums]
+    least = {
+        metric: threshold / 100 * _whole(
+            run, of[metric], by,
+            [value for one, value in zip(sums, values, strict=True) if one.metric == metric],
+        )
+        for metric in {one.metric for one in sums}
+    }  # fmt: skip
+    return [one for one, value in zip(sums, values, strict=True) if value >= least[one.metric]]
 
 
 def _none(run: Run, by: str, metric: int) -> str:

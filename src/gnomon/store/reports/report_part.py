@@ -66,10 +66,27 @@ CALLS = Key(
     "calls", "number",
     "how often it was entered, in one execution; by rank, process, thread and metric the program",
 )  # fmt: skip
-SAMPLES = Key("samples", "number", "how many samples the number stands on")
+SAMPLES = Key(
+    "samples", "number",
+    "how many samples stand behind `self`, or behind `total` where there is none; null of what was "
+    "not sampled",
+)  # fmt: skip
 REPETITION = Key("repetition", "integer", "number of the execution, from 0")
 DILATED = Key(
     "dilated", "boolean", "a time in which the tool slowed the program: the tool's, no program's"
+)
+FUNCTION = Key("function", "string", "empty for files, and where it is not known")
+MODULE = Key("module", "string", "program or library that it is in; empty for files")
+FILE = Key("file", "string", "source file, empty where it is not known")
+LINE = Key("line", "integer", "0 for functions and files, and where it is not known")
+CODE = (FUNCTION, MODULE, FILE, LINE, METRIC, SELF, TOTAL, SAMPLES)
+PLACE = (
+    Key("location", "integer", "number of the location"),
+    Key("kind", "string", "of the location"),
+    Key("rank", "integer", "of the location, -1 for none"),
+    Key("pid", "integer", "of the location, -1 for none"),
+    Key("tid", "integer", "of the location, -1 for none"),
+    Key("name", "string", "of the location"),
 )
 OVER_LOCATIONS = (LOCATIONS, OF, SUM, MIN, MEAN, MAX)
 
@@ -85,6 +102,10 @@ class Request(NamedTuple):
         top: so many rows at most, 0 for all; None for the part's own number.
         counts: whether counts of all metrics are wanted beside shares (`--counts`).
         file: the source file that alone is wanted (`--file`), "" for all.
+        threshold: only what has at least so many percent of the whole (`--threshold`); None for
+            the part's own number.
+        depth: so many calls deep at most (`--depth`), 0 for all; None for the part's own number.
+        bottom_up: from functions up to their callers (`--bottom-up`), not from the program down.
         width: columns that text may take.
     """
 
@@ -95,6 +116,9 @@ class Request(NamedTuple):
     top: int | None = None
     counts: bool = False
     file: str = ""
+    threshold: float | None = None
+    depth: int | None = None
+    bottom_up: bool = False
     width: int = 80
 
 
@@ -139,7 +163,7 @@ class ReportPart(Protocol):
 
     @property
     def options(self) -> frozenset[str]:
-        """Which of the fields metrics, sort, top, counts and file of a request it looks at."""
+        """Which of the optional fields of a request it looks at: metrics, sort, top and so on."""
 
     @property
     def keys(self) -> tuple[Key, ...]:

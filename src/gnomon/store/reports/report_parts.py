@@ -8,20 +8,22 @@ from gnomon.errors import UsageError
 from gnomon.model.tables import METRICS, OPTIONAL_SCHEMAS, schema_of
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import hotspots
-from gnomon.store.profile_query import BY, BY_REGIONS
 from gnomon.store.reports import (
     hotspot_report,
-    profile_report,
     run_facts,
     table_query,
     table_report,
 )
+from gnomon.store.reports.call_parts import Tree
+from gnomon.store.reports.profile_part import Profile
 from gnomon.store.reports.report_part import (
-    CALLS,
     DILATED,
+    FILE,
+    FUNCTION,
     HOW,
+    LINE,
     METRIC,
-    OVER_LOCATIONS,
+    PLACE,
     REPETITION,
     SELF,
     TOP,
@@ -38,35 +40,9 @@ from gnomon.units import printable
 
 _FILES_NAMED = 5
 _COUNTS = frozenset(("metrics", "sort", "top", "counts"))
-_PLACE = (
-    Key("location", "integer", "number of the location"),
-    Key("kind", "string", "of the location"),
-    Key("rank", "integer", "of the location, -1 for none"),
-    Key("pid", "integer", "of the location, -1 for none"),
-    Key("tid", "integer", "of the location, -1 for none"),
-    Key("name", "string", "of the location"),
-)
-_FILE = Key("file", "string", "source file, empty where it is not known")
-_LINE = Key("line", "integer", "0 for functions and files, and where it is not known")
-_FUNCTION = Key("function", "string", "empty for files, and where it is not known")
 _LINES = (
     Key("program", "string", "that a function is of; empty for files and lines"),
-    _FUNCTION, _FILE, _LINE, SELF._replace(type="numbers"),
-)  # fmt: skip
-_TASKS = ("process", "thread")
-_PROFILE = (
-    Key("region", "string", "its name", ("region",)),
-    Key("kind", "string", "of the region", ("region",)),
-    Key("program", "boolean", "what a program has itself, no section of that name", ("region",)),
-    _FILE._replace(by=("file", "line")),
-    _LINE._replace(by=("line",)),
-    _FUNCTION._replace(by=("line",)),
-    Key("rank", "integer", "of the location, -1 for none", ("rank", *_TASKS)),
-    *(key._replace(by=_TASKS) for key in _PLACE if key.name in ("location", "pid", "tid", "name")),
-    Key("host", "string", "name of its node", _TASKS),
-    METRIC, UNIT, HOW,
-    SELF._replace(by=BY_REGIONS), TOTAL,
-    *OVER_LOCATIONS, CALLS,
+    FUNCTION, FILE, LINE, SELF._replace(type="numbers"),
 )  # fmt: skip
 
 
@@ -79,7 +55,7 @@ class Values(NamedTuple):
     argument: str = ""
     options: frozenset[str] = frozenset()
     keys: tuple[Key, ...] = (
-        *_PLACE, METRIC, UNIT, HOW, TOTAL, REPETITION, DILATED,
+        *PLACE, METRIC, UNIT, HOW, TOTAL, REPETITION, DILATED,
     )  # fmt: skip
 
     def is_in(self, run: Run) -> bool:
@@ -221,47 +197,6 @@ class TableRows(NamedTuple):
         return PartData(table_report.rows(run, self.name, request.top or 0, has_paths=True))
 
 
-class Profile(NamedTuple):
-    """Values summed up over all locations, and how they are spread over them."""
-
-    name: str = "profile"
-    title: str = "sums over all locations, and minimum, mean and maximum"
-    by: tuple[str, ...] = BY
-    argument: str = ""
-    options: frozenset[str] = frozenset(("metrics", "top", "executor"))
-    keys: tuple[Key, ...] = _PROFILE
-
-    def is_in(self, run: Run) -> bool:
-        """Return whether the run has any value."""
-        return _has_values(run)
-
-    def text(self, run: Run, request: Request) -> PartText:
-        """Return a table of one metric or, by metric, of all."""
-        metric, names = -1, list[str]()
-        if request.by != "metric":
-            metric, names = profile_report.metric(run, request.by, _one_metric(request))
-        sums = profile_report.profile(run, request.by, metric)
-        text = profile_report.profile_text(
-            run,
-            sums,
-            request.by,
-            width=request.width,
-            top=TOP if request.top is None else request.top,
-            others=names,
-            metric=metric,
-        )
-        return PartText(text, not sums)
-
-    def data(self, run: Run, request: Request) -> PartData:
-        """Return a row for each metric that was asked for, or all, of each key."""
-        metric, name = -1, _one_metric(request)
-        if name and request.by != "metric":
-            metric, _ = profile_report.metric(run, request.by, name)
-        sums = profile_report.profile(run, request.by, metric)
-        data = profile_report.profile_data(run, sums, request.by)
-        return data._replace(rows=list(data.rows)[: request.top or None])
-
-
 _TITLES = {
     "events": "events with their times: calls, operations, phases",
     "messages": "messages from one location to another",
@@ -298,18 +233,13 @@ def _of_file(run: Run, request: Request) -> Request:
     raise UsageError(f"source: its file is missing; type gnomon report {name} source FILE{which}")
 
 
-def _one_metric(request: Request) -> str:
-    if len(request.metrics) > 1:
-        raise UsageError("a profile is of one event: give -e once (--json has all)")
-    return next(iter(request.metrics), "")
-
-
 HOTSPOTS = Hotspots()
 PARTS: tuple[ReportPart, ...] = (
     Values(),
     HOTSPOTS,
     Source(),
     Profile(),
+    Tree(),
     Facts(),
     TableRows("locations", "processes, threads, cores and ranks that have values"),
     TableRows("regions", "regions that have values: sections, functions, lines, ..."),

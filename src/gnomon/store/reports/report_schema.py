@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gnomon.store.reports.report_part import HOW, METRIC, TOTAL, UNIT, VERSION, Key, ReportPart
+from gnomon.store.reports.report_part import (
+    CODE,
+    HOW,
+    METRIC,
+    TOTAL,
+    UNIT,
+    VERSION,
+    Key,
+    ReportPart,
+)
 
 _NUMBER: dict[str, Any] = {"type": ["number", "null"]}
 
@@ -29,6 +38,12 @@ def schema(parts: Iterable[ReportPart]) -> dict[str, Any]:
                 "description": "each metric of rows that have several",
                 "type": "array",
                 "items": _object((METRIC, UNIT, HOW, TOTAL)),
+            },
+            "profile": {
+                "description": "of a profile by function, module, file or line: each of them with "
+                "the metrics that code has",
+                "type": "array",
+                "items": _object(CODE),
             },
             "notes": {
                 "description": "what is to be known of the rows: why some have no total",
