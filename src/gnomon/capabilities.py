@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gnomon.count.capability import COUNTERS, EMULATED, TIMES
 from gnomon.launch.capability import Capability
+from gnomon.sampling.capability import SAMPLES
 from gnomon.sections.capability import SECTIONS
 
 TYPE_CHECKING = False
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from gnomon.store.reports.report_part import ReportPart
     from gnomon.store.run_files import Reader
 
-CAPABILITIES: tuple[Capability, ...] = (COUNTERS, SECTIONS, EMULATED)
+CAPABILITIES: tuple[Capability, ...] = (COUNTERS, SECTIONS, SAMPLES, EMULATED)
 
 
 def report_parts() -> tuple[ReportPart, ...]:
@@ -32,4 +33,4 @@ def readers() -> tuple[Reader, ...]:
     return (*READERS, *(reader for one in CAPABILITIES for reader in one.readers))
 
 
-__all__ = ["CAPABILITIES", "TIMES", "readers", "report_parts"]
+__all__ = ["CAPABILITIES", "SAMPLES", "TIMES", "readers", "report_parts"]

@@ -19,6 +19,9 @@ HPMCOUNT = str(TOOLS / "hpmcount")
 # its page faults.
 SAME_LAYOUT = ("setarch", "-R")
 
+# Root's files stay readable, so that the same installation runs; everything else is forbidden.
+WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs")
+
 # What --per says where the kernel cannot do it (Linux 6.1, for one), before the program runs.
 NO_EXIT_RECORDS = "does not report the counts of exiting threads"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import conformance
 import pytest
-from commands import SAME_LAYOUT, perf_program, run
+from commands import GNOMON, SAME_LAYOUT, WITHOUT_RIGHTS, perf_program, run
 from mpi import MPICH
 from mpi_reports import Known
 from page_capability import here, written  # noqa: F401
@@ -19,6 +20,7 @@ from gnomon.counters.emulation.valgrind import Valgrind
 
 SOURCES = Path(__file__).parents[1] / "programs"
 TRACING = Path("/sys/kernel/tracing/events")
+PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -127,3 +129,27 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Known:
 def ranks_programs(tmp_path_factory: pytest.TempPathFactory) -> RanksPrograms:
     """Return a program with sections for each MPI."""
     return RanksPrograms(tmp_path_factory.mktemp("ranks"))
+
+
+@pytest.fixture
+def paranoid() -> Iterator[Callable[[int], None]]:
+    """Return a function that sets kernel.perf_event_paranoid until the end of the test."""
+    if os.geteuid() != 0:
+        pytest.fail("kernel.perf_event_paranoid may only be set by root: run `make test` as root")
+    tried = run(*WITHOUT_RIGHTS, GNOMON, "--version")
+    if tried.returncode:
+        pytest.fail(
+            f"nothing runs here without capabilities ({tried.stderr.strip()}): install setpriv "
+            "(util-linux), and run the tests where files are root's own"
+        )
+    before = PARANOID.read_text()
+
+    def set_level(level: int) -> None:
+        try:
+            PARANOID.write_text(f"{level}\n")
+        except OSError as error:
+            pytest.skip(f"{PARANOID} cannot be written here ({error.strerror}): not in a container")
+        assert int(PARANOID.read_text()) == level
+
+    yield set_level
+    PARANOID.write_text(before)

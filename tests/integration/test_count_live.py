@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import GNOMON, HPMCOUNT, counted, gnomon, perf_program, run, values
+from commands import GNOMON, HPMCOUNT, WITHOUT_RIGHTS, counted, gnomon, perf_program, run, values
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-from test_restricted_rights import WITHOUT_RIGHTS, paranoid  # noqa: F401
 
 from gnomon.counters.cgroups import hierarchy
 from gnomon.errors import GnomonError
@@ -299,7 +298,7 @@ def test_whole_machine_by_cpu_as_perf_counts_it(programs: Programs, tmp_path: Pa
 def test_whole_machine_without_rights(
     option: tuple[str, ...],
     level: int,
-    paranoid: Callable[[int], None],  # noqa: F811
+    paranoid: Callable[[int], None],
     tmp_path: Path,
 ) -> None:
     """The reason and the remedy, before the program runs; and the remedy is true."""
@@ -319,7 +318,7 @@ def test_whole_machine_without_rights(
 
 
 def test_program_by_cpu_needs_no_rights(
-    paranoid: Callable[[int], None],  # noqa: F811
+    paranoid: Callable[[int], None],
     programs: Programs,
     tmp_path: Path,
 ) -> None:

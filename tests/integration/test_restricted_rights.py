@@ -3,44 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import GNOMON, counted, perf_program, run, task_sum, values
+from commands import GNOMON, WITHOUT_RIGHTS, counted, perf_program, run, task_sum, values
 
-PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
-# Root's files stay readable, so that the same installation runs; everything else is forbidden.
-WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs")
 EVENTS = "task-clock,page-faults,context-switches,cpu-migrations,sched:sched_switch"
 
 Programs = Callable[[str], Path]
-
-
-@pytest.fixture
-def paranoid() -> Iterator[Callable[[int], None]]:
-    """Return a function that sets kernel.perf_event_paranoid until the end of the test."""
-    if os.geteuid() != 0:
-        pytest.fail("kernel.perf_event_paranoid may only be set by root: run `make test` as root")
-    tried = run(*WITHOUT_RIGHTS, GNOMON, "--version")
-    if tried.returncode:
-        pytest.fail(
-            f"nothing runs here without capabilities ({tried.stderr.strip()}): install setpriv "
-            "(util-linux), and run the tests where files are root's own"
-        )
-    before = PARANOID.read_text()
-
-    def set_level(level: int) -> None:
-        try:
-            PARANOID.write_text(f"{level}\n")
-        except OSError as error:
-            pytest.skip(f"{PARANOID} cannot be written here ({error.strerror}): not in a container")
-        assert int(PARANOID.read_text()) == level
-
-    yield set_level
-    PARANOID.write_text(before)
 
 
 def refused(document: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -14,8 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from commands import GNOMON, gnomon, run
-from test_restricted_rights import WITHOUT_RIGHTS, paranoid  # noqa: F401
+from commands import GNOMON, WITHOUT_RIGHTS, gnomon, run
 from watching import (
     ended,
     first_line,
@@ -214,7 +213,7 @@ def test_what_a_cgroup_or_a_machine_has_not_is_said() -> None:
     assert nothing.stderr.startswith("gnomon: io:::rchar: it belongs to a process")
 
 
-def test_without_rights_proc_is_left(paranoid: Callable[[int], None]) -> None:  # noqa: F811
+def test_without_rights_proc_is_left(paranoid: Callable[[int], None]) -> None:
     paranoid(2)
     done = run(*WITHOUT_RIGHTS, GNOMON, "stat", "--json", "0.1", "1")
     assert done.returncode == 0, done.stderr

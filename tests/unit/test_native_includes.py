@@ -11,7 +11,9 @@ import pytest
 NATIVE = Path(__file__).parents[2] / "native"
 
 # A folder includes its own headers and those of the folders above its own line here.
-LAYERS = ("core", "unwind", "symbols", "runtime", "counters", "hpm", "plugins", "python")
+LAYERS = (
+    "core", "unwind", "symbols", "sampling", "runtime", "counters", "hpm", "plugins", "python",
+)  # fmt: skip
 LEVEL = {folder: level for level, folder in enumerate(LAYERS)}
 
 # Nobody includes anything of these; tests may include everything.

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 COMMAND_GROUPS = {
     "measure": {
         "run": "measure a program with all this machine offers; store a run",
+        "record": "sample where a program, process or the machine spends its time",
         "count": "run a program, or attach to one, and count events",
         "stat": "monitor a machine, its CPUs, cgroups or processes",
         "import": "convert a file, such as a .viz file, to a run",

@@ -80,7 +80,7 @@ def assemble_run(
         for part in rank_parts
         if part.file is not None
     ]
-    own_sets, gathered = _collected(used, folder)
+    own_sets, gathered, facts = _collected(used, folder)
     sets += own_sets
     host = str(first["host"].get("name", ""))
     root = RunRoot(Path(command[0]).name, command[0], host, of_job)
@@ -99,6 +99,8 @@ def assemble_run(
         states = [_state(each, names) for each in capabilities]
         head = _head(rank_parts, command, collected, merged.tables, states)
         head |= region_kinds.as_head(kinds)
+        if facts:
+            head["facts"] = facts
         seen = {row["rank"] for row in rows_of(merged.tables, "locations")} - {-1}
         head["ranks"] = max(head["ranks"], len(seen))
         head["repetitions"] = max(repetitions.count(folder), 1)
@@ -110,10 +112,14 @@ def assemble_run(
 
 def _collected(
     capabilities: Sequence[Capability], folder: Path
-) -> tuple[list[TableSet], list[Collected]]:
-    """Return what capabilities left in a staging folder, of each execution; first as tables."""
+) -> tuple[list[TableSet], list[Collected], dict[str, dict[str, int]]]:
+    """Return what capabilities left in a staging folder, of each execution.
+
+    First as tables, then what else there is to say, and the facts of each capability.
+    """
     sets: list[TableSet] = []
     results: list[Collected] = []
+    facts: dict[str, dict[str, int]] = {}
     for capability in capabilities:
         for number, own in enumerate(repetitions.folders(folder)):
             left = Collected()
@@ -125,8 +131,11 @@ def _collected(
             except Exception as error:
                 why = repetitions.complaint(capability.name, "not collected", error)
                 left = left._replace(warnings=(*left.warnings, why))
+            for fact, value in left.facts.items():
+                own_facts = facts.setdefault(capability.name, {})
+                own_facts[fact] = own_facts.get(fact, 0) + value
             results.append(left)
-    return sets, results
+    return sets, results, facts
 
 
 def _state(capability: Capability, used: Container[str]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from gnomon.model.tables import Table
 from gnomon.model.value import Unavailable
@@ -18,11 +18,14 @@ class Collected(NamedTuple):
             the next one is made: so any number of events takes little memory.
         unavailable: what could not be measured, and why.
         warnings: sentences that belong beside the numbers.
+        facts: numbers about the measuring itself, which add up over executions and tasks; run.json
+            has them in `facts`, by the capability's name.
     """
 
     tables: Iterable[Table] = ()
     unavailable: tuple[Unavailable, ...] = ()
     warnings: tuple[str, ...] = ()
+    facts: Mapping[str, int] = {}
 
 
 def rows_of(tables: Iterable[Table], name: str) -> list[dict[str, str | int | float | None]]:

@@ -101,18 +101,31 @@ def run(arguments: argparse.Namespace) -> int:
         RunDirectoryError: the run's name is taken, or its folder cannot be written.
         ProgramError: the program cannot be executed.
     """
-    command = arguments.program
-    if command[:1] == ["--"]:
-        command = command[1:]
+    command = program_of(arguments)
     if not command:
         raise UsageError("no program to run: gnomon run [options] -- program [arguments]")
-    if arguments.name == "":
-        raise UsageError("--name '': the name is empty")
+    check_name(arguments)
     if arguments.repeat < 1:
         raise UsageError(f"-r {arguments.repeat}: the number of repetitions must be at least 1")
+    return outliving(lambda: _measure(arguments, command))
+
+
+def program_of(arguments: argparse.Namespace) -> list[str]:
+    """Return the program and its arguments, as typed."""
+    words: list[str] = arguments.program
+    return words[1:] if words[:1] == ["--"] else words
+
+
+def check_name(arguments: argparse.Namespace) -> None:
+    """Check the options that say where the run goes.
+
+    Raises:
+        UsageError: they do not fit together.
+    """
+    if arguments.name == "":
+        raise UsageError("--name '': the name is empty")
     if arguments.force and arguments.name is None:
         raise UsageError("--force goes with --name NAME")
-    return outliving(lambda: _measure(arguments, command))
 
 
 def _measure(arguments: argparse.Namespace, command: Sequence[str]) -> int:
@@ -122,7 +135,7 @@ def _measure(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.launch.signals import SignalForwarder
 
     selection = select(
-        CAPABILITIES, arguments.capabilities, arguments.without, _typed(arguments), TIMES
+        CAPABILITIES, arguments.capabilities, arguments.without, typed_options(arguments), TIMES
     )
     part = plan_part(command, arguments.name, force=arguments.force)
     used = [capability.name for capability in selection.capabilities]
@@ -143,7 +156,7 @@ def _measure(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     return finish(observed.process.exit_status, observed.process.signal)
 
 
-def _typed(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
+def typed_options(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Return the options of capabilities that were typed, by the names of both."""
     typed: dict[str, dict[str, Any]] = {}
     for key, value in vars(arguments).items():

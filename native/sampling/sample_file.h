@@ -1,0 +1,130 @@
+/*
+ * The record file of a sampled program (gnomon/record_file.h), written by one thread. What a record
+ * refers to by its number was written before it, so that the file can be read however it ends.
+ */
+#ifndef GNOMON_SAMPLING_SAMPLE_FILE_H
+#define GNOMON_SAMPLING_SAMPLE_FILE_H
+
+#include <gnomon/record_file.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Kinds of records, in their order. */
+enum gn_sample_kind {
+	GN_SAMPLE_SETUP, /* one, at the beginning */
+	GN_SAMPLE_EVENT, /* texts: what is sampled, as JSON */
+	GN_SAMPLE_MODULE,
+	GN_SAMPLE_PATH,	 /* texts: paths of modules */
+	GN_SAMPLE_PLACE, /* numbered in their order from 0 */
+	GN_SAMPLE_NODE,	 /* likewise: the place of a node */
+	GN_SAMPLE_BRANCH,
+	GN_SAMPLE_PROCESS,
+	GN_SAMPLE_THREAD,
+	GN_SAMPLE_SAMPLE,
+	GN_SAMPLE_LOSS,
+	GN_SAMPLE_KERNEL, /* texts: names of the kernel's functions, by places */
+	GN_SAMPLE_KINDS
+};
+
+struct gn_sample_setup {
+	uint64_t monotonic_ns; /* CLOCK_MONOTONIC, the clock of all times here, */
+	uint64_t realtime_ns;  /* and CLOCK_REALTIME at the same moment */
+	uint32_t stack_bytes;  /* copied with each sample */
+	uint32_t n_cpus;
+};
+
+/* Modules 0 and 1 are always these. */
+enum { GN_MODULE_KERNEL, GN_MODULE_CUT, GN_MODULES_RESERVED };
+
+enum gn_module_kind {
+	GN_MODULE_IS_KERNEL, /* offsets are addresses */
+	GN_MODULE_IS_CUT,  /* the root of a stack without its outermost part; enum gn_unwind_end */
+	GN_MODULE_IS_FILE, /* offsets are addresses as linked */
+	GN_MODULE_IS_JIT,  /* no file: addresses in the process `pid` */
+};
+
+struct gn_sample_module {
+	uint32_t module;
+	uint32_t kind;
+	int32_t pid; /* that mapped it first */
+	uint32_t build_id_bytes;
+	uint8_t build_id[64];
+};
+
+struct gn_sample_place {
+	uint64_t offset;
+	uint32_t module;
+	uint32_t zero;
+};
+
+struct gn_sample_node {
+	uint32_t place;
+};
+
+/* The parent of a node (GN_PATH_NONE: it is a root) where it is not the node before it. */
+struct gn_sample_branch {
+	uint32_t node;
+	uint32_t parent;
+};
+
+/* The last record of a number holds. */
+struct gn_sample_process {
+	uint32_t process;
+	int32_t pid;
+	char name[16];
+};
+
+struct gn_sample_thread {
+	uint32_t thread;
+	uint32_t process;
+	int32_t tid;
+	char name[16];
+};
+
+struct gn_sample_sample {
+	uint64_t time_ns;
+	uint64_t weight; /* how much of the event it stands for */
+	uint32_t thread;
+	uint32_t node; /* GN_PATH_NONE: there was no memory for any */
+	uint16_t cpu;
+	uint16_t event;
+	uint8_t end; /* enum gn_unwind_end */
+	uint8_t flags;
+	uint16_t zero;
+};
+
+enum {
+	GN_SAMPLE_GUESSED = 1u << 0,	 /* frames of its stack were guessed */
+	GN_SAMPLE_SHORTENED = 1u << 1,	 /* its innermost frames are missing: no memory for paths */
+	GN_SAMPLE_KERNEL_ONLY = 1u << 2, /* it has no user stack */
+};
+
+enum gn_loss_kind {
+	GN_LOSS_SAMPLES,   /* the kernel had no room in the ring */
+	GN_LOSS_THROTTLED, /* the kernel took no samples for a while */
+	GN_LOSS_SPOILT,	   /* what was in a ring was no record */
+	GN_LOSS_MEMORY,	   /* no memory for a thread or process */
+};
+
+struct gn_sample_loss {
+	uint64_t time_ns;
+	uint64_t count;
+	uint32_t kind;
+	uint32_t cpu;
+};
+
+struct gn_sample_file {
+	struct gn_record_file *file;
+	struct gn_record_stream stream[GN_SAMPLE_KINDS];
+};
+
+/* Makes the file. 0 or a negative errno, of gn_record_file_open(). */
+int gn_sample_file_open(struct gn_sample_file *file, const char *path, int32_t rank);
+void gn_sample_file_close(struct gn_sample_file *file);
+
+/* A refusal is counted in the file, and ends sampling: see gn_record_file_status(). */
+void gn_sample_append(struct gn_sample_file *file, enum gn_sample_kind kind, const void *record);
+void gn_sample_append_text(struct gn_sample_file *file, enum gn_sample_kind kind, uint32_t number,
+			   const char *text);
+
+#endif

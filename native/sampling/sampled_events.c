@@ -1,0 +1,269 @@
+#include "sampled_events.h"
+
+#include <errno.h>
+#include <gnomon/unwind.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A ring has room for some samples at least. */
+#define RING_SAMPLES_LEAST 3u
+
+uint64_t gn_sampled_type(const struct gn_sampling_plan *plan)
+{
+	uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
+			PERF_SAMPLE_CALLCHAIN;
+
+	if (gn_unwind_own_machine() < 0)
+		return type;
+	type |= PERF_SAMPLE_REGS_USER;
+	return plan->stack_bytes ? type | PERF_SAMPLE_STACK_USER : type;
+}
+
+static void fill_attr(struct perf_event_attr *attr, const struct gn_sampling_plan *plan,
+		      uint32_t event)
+{
+	const struct gn_sampled_event *sampled = &plan->event[event];
+	const int is_machine = plan->target[0] < 0;
+	const int machine = gn_unwind_own_machine();
+
+	gn_attr_init(attr, &sampled->spec, is_machine ? 0 : GN_INHERIT);
+	attr->read_format = 0;
+	attr->sample_type = gn_sampled_type(plan);
+	attr->sample_id_all = 1;
+	attr->freq = !!sampled->is_frequency;
+	attr->sample_freq = sampled->period;
+	if (machine >= 0) {
+		attr->sample_regs_user = gn_unwind_perf_mask((enum gn_unwind_machine)machine);
+		attr->sample_stack_user = plan->stack_bytes;
+	}
+	attr->exclude_callchain_user = 1;
+	attr->exclude_idle |= is_machine;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+	attr->disabled = !!plan->starts_at_exec;
+	attr->enable_on_exec = !!plan->starts_at_exec;
+	attr->watermark = 1; /* at half a ring, which 0 stands for */
+	/* One event tells what the tasks do. */
+	attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = event == 0;
+}
+
+/*
+ * When two threads with the same events switch, the kernel may exchange their contexts and then the
+ * counts of events with inherit_stat one by one, in the order of two lists which differ where
+ * events were opened in between: counts of another observer would go astray. One event that is not
+ * inherited forbids the exchange (see perf.c of the core).
+ */
+static int open_anchor(pid_t pid)
+{
+	const struct gn_event_spec dummy = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.exclude = GN_EXCLUDE_KERNEL | GN_EXCLUDE_HYPERVISOR,
+	};
+	struct perf_event_attr attr;
+
+	gn_attr_init(&attr, &dummy, 0);
+	attr.disabled = 1;
+	return gn_perf_open(&attr, pid, -1, -1);
+}
+
+/* --- rings ------------------------------------------------------------------------------------ */
+
+static int first_fd(const struct gn_sampled_events *events, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < events->fds_per_cpu; i++) {
+		const int fd = events->fd[cpu * events->fds_per_cpu + i];
+
+		if (fd >= 0)
+			return fd;
+	}
+	return -1;
+}
+
+static void unmap_rings(struct gn_sampled_events *events)
+{
+	for (uint32_t cpu = 0; cpu < events->n_cpus; cpu++)
+		gn_ring_unmap(&events->ring[cpu]);
+}
+
+static int map_rings(struct gn_sampled_events *events, uint64_t bytes, int *cpu_failed)
+{
+	for (uint32_t cpu = 0; cpu < events->n_cpus; cpu++) {
+		const int fd = first_fd(events, cpu);
+		const int failed = fd < 0 ? 0 : gn_ring_map(&events->ring[cpu], fd, bytes);
+
+		if (failed) {
+			*cpu_failed = (int)cpu;
+			unmap_rings(events);
+			return failed;
+		}
+	}
+	return 0;
+}
+
+/* All rings of the largest size that the kernel grants for each of them (its limit: EPERM). */
+static int map_largest(struct gn_sampled_events *events, const struct gn_sampling_plan *plan,
+		       struct gn_sampling_failure *failure)
+{
+	const uint64_t least = RING_SAMPLES_LEAST * ((uint64_t)plan->stack_bytes + 1024);
+	int result = -EINVAL, cpu = 0;
+
+	for (uint64_t bytes = plan->ring_bytes; bytes >= least; bytes /= 2) {
+		events->ring_bytes = bytes;
+		result = map_rings(events, bytes, &cpu);
+		if (result != -EPERM && result != -ENOMEM)
+			break;
+	}
+	failure->step = GN_STEP_MAP;
+	failure->cpu = plan->cpu[cpu];
+	return result;
+}
+
+static int redirect(const struct gn_sampled_events *events)
+{
+	for (uint32_t cpu = 0; cpu < events->n_cpus; cpu++) {
+		const int into = first_fd(events, cpu);
+
+		for (uint32_t i = 0; i < events->fds_per_cpu; i++) {
+			const int fd = events->fd[cpu * events->fds_per_cpu + i];
+
+			if (fd >= 0 && fd != into && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, into) < 0)
+				return -errno;
+		}
+	}
+	return 0;
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static int open_events(struct gn_sampled_events *events, const struct gn_sampling_plan *plan,
+		       struct gn_sampling_failure *failure)
+{
+	uint32_t next = 0, n_open = 0;
+	int gone = -ESRCH;
+
+	failure->step = GN_STEP_OPEN;
+	for (uint32_t cpu = 0; cpu < plan->n_cpus; cpu++) {
+		for (uint32_t target = 0; target < plan->n_targets; target++) {
+			for (uint32_t event = 0; event < plan->n_events; event++, next++) {
+				struct perf_event_attr attr;
+				int fd;
+
+				fill_attr(&attr, plan, event);
+				attr.size = gn_attr_size(&attr);
+				fd = gn_perf_open(&attr, plan->target[target], plan->cpu[cpu], -1);
+				events->fd[next] = fd < 0 ? -1 : fd;
+				n_open += fd >= 0;
+				/* A thread that has ended, a CPU that was taken off. */
+				if (fd == -ESRCH || fd == -ENODEV)
+					gone = fd;
+				else if (fd < 0) {
+					failure->event = event;
+					failure->cpu = plan->cpu[cpu];
+					return fd;
+				}
+			}
+		}
+	}
+	return n_open ? 0 : gone;
+}
+
+static int by_id(const void *left, const void *right)
+{
+	const uint64_t a = ((const struct gn_event_number *)left)->id;
+	const uint64_t b = ((const struct gn_event_number *)right)->id;
+
+	return (a > b) - (a < b);
+}
+
+static int number_events(struct gn_sampled_events *events, uint32_t n_events)
+{
+	for (uint32_t i = 0; i < events->n_fds; i++) {
+		struct gn_event_number *number = &events->number[events->n_numbers];
+
+		if (events->fd[i] < 0)
+			continue;
+		if (ioctl(events->fd[i], PERF_EVENT_IOC_ID, &number->id) < 0)
+			return -errno;
+		number->event = i % n_events;
+		events->n_numbers++;
+	}
+	qsort(events->number, events->n_numbers, sizeof(*events->number), by_id);
+	return 0;
+}
+
+static int allocate(struct gn_sampled_events *events, const struct gn_sampling_plan *plan)
+{
+	const uint64_t n = (uint64_t)plan->n_cpus * plan->n_targets * plan->n_events;
+
+	memset(events, 0, sizeof(*events));
+	events->anchor = -1;
+	if (!n || n > INT32_MAX)
+		return -EINVAL;
+	events->n_cpus = plan->n_cpus;
+	events->n_fds = (uint32_t)n;
+	events->fds_per_cpu = plan->n_targets * plan->n_events;
+	events->fd = malloc(n * sizeof(*events->fd));
+	events->number = malloc(n * sizeof(*events->number));
+	events->ring = calloc(plan->n_cpus, sizeof(*events->ring));
+	for (uint32_t i = 0; events->fd && i < events->n_fds; i++)
+		events->fd[i] = -1;
+	return events->fd && events->number && events->ring ? 0 : -ENOMEM;
+}
+
+int gn_sampled_events_open(struct gn_sampled_events *events, const struct gn_sampling_plan *plan,
+			   struct gn_sampling_failure *failure)
+{
+	int result = allocate(events, plan);
+
+	memset(failure, 0, sizeof(*failure));
+	if (!result && plan->target[0] >= 0)
+		events->anchor = open_anchor(plan->target[0]);
+	if (!result)
+		result = open_events(events, plan, failure);
+	if (!result)
+		result = map_largest(events, plan, failure);
+	if (!result)
+		result = redirect(events);
+	if (!result)
+		result = number_events(events, plan->n_events);
+	if (result)
+		gn_sampled_events_close(events);
+	return result;
+}
+
+void gn_sampled_events_disable(const struct gn_sampled_events *events)
+{
+	for (uint32_t i = 0; i < events->n_fds; i++)
+		if (events->fd[i] >= 0)
+			ioctl(events->fd[i], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void gn_sampled_events_close(struct gn_sampled_events *events)
+{
+	if (events->ring)
+		unmap_rings(events);
+	for (uint32_t i = 0; events->fd && i < events->n_fds; i++)
+		if (events->fd[i] >= 0)
+			close(events->fd[i]);
+	if (events->anchor >= 0)
+		close(events->anchor);
+	free(events->fd);
+	free(events->number);
+	free(events->ring);
+	memset(events, 0, sizeof(*events));
+	events->anchor = -1;
+}
+
+uint32_t gn_sampled_events_number(const struct gn_sampled_events *events, uint64_t id)
+{
+	const struct gn_event_number key = {.id = id};
+	const struct gn_event_number *number;
+
+	number = bsearch(&key, events->number, events->n_numbers, sizeof(key), by_id);
+	return number ? number->event : 0;
+}

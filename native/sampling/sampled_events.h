@@ -1,0 +1,80 @@
+/*
+ * The perf events that are sampled: each of them on each CPU for each target, all of a CPU into one
+ * ring. Source: perf_event_open(2).
+ */
+#ifndef GNOMON_SAMPLING_SAMPLED_EVENTS_H
+#define GNOMON_SAMPLING_SAMPLED_EVENTS_H
+
+#include <gnomon/perf.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ring.h"
+
+#define GN_SAMPLED_EVENTS_MAX 64u
+
+struct gn_sampled_event {
+	struct gn_event_spec spec;
+	uint64_t period; /* events, or nanoseconds, per sample; samples per second: */
+	int is_frequency;
+};
+
+struct gn_sampling_plan {
+	const struct gn_sampled_event *event;
+	uint32_t n_events;
+	const int *cpu;
+	uint32_t n_cpus;
+	const pid_t *target; /* threads; -1: the machine */
+	uint32_t n_targets;
+	int starts_at_exec;   /* sampling begins when the target executes a program */
+	uint32_t stack_bytes; /* to copy with each sample: a multiple of 8 below 64 KiB */
+	uint64_t ring_bytes;  /* of each CPU, a power of two; less where the kernel grants less */
+};
+
+/* What could not be done, for the message. */
+enum gn_sampling_step { GN_STEP_OPEN, GN_STEP_MAP, GN_STEP_FILE, GN_STEP_THREAD };
+
+struct gn_sampling_failure {
+	enum gn_sampling_step step;
+	uint32_t event; /* GN_STEP_OPEN: which one */
+	int cpu;
+};
+
+struct gn_event_number {
+	uint64_t id;
+	uint32_t event;
+};
+
+struct gn_sampled_events {
+	int *fd; /* by CPU, target and event */
+	uint32_t n_fds;
+	uint32_t fds_per_cpu; /* at most: what is not there is -1 */
+	struct gn_ring *ring; /* by CPU; of one that is off it is not mapped */
+	uint32_t n_cpus;
+	struct gn_event_number *number; /* by `id` */
+	uint32_t n_numbers;
+	uint64_t ring_bytes; /* what the kernel granted */
+	int anchor;	     /* forbids the kernel to exchange counts of threads; -1: none */
+};
+
+/* 0 or a negative errno, with all closed and why. -ESRCH: no target is there. */
+int gn_sampled_events_open(struct gn_sampled_events *events, const struct gn_sampling_plan *plan,
+			   struct gn_sampling_failure *failure);
+void gn_sampled_events_disable(const struct gn_sampled_events *events);
+void gn_sampled_events_close(struct gn_sampled_events *events);
+
+/* Which event a sample is of, by its PERF_SAMPLE_IDENTIFIER. */
+uint32_t gn_sampled_events_number(const struct gn_sampled_events *events, uint64_t id);
+
+/* What each sample has, PERF_SAMPLE_*. */
+uint64_t gn_sampled_type(const struct gn_sampling_plan *plan);
+
+/*
+ * Where the time is: in samples behind header, identifier, ip and tid, in other records before cpu
+ * and identifier (sample_id_all).
+ */
+#define GN_SAMPLE_TIME_OFFSET 32u
+#define GN_TIME_BEFORE_END 24u
+#define GN_CPU_BEFORE_END 16u
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * From a sample's registers and stack to a node of the tree of paths; modules, places and nodes are
+ * written down as they are met.
+ */
+#ifndef GNOMON_SAMPLING_SAMPLED_STACK_H
+#define GNOMON_SAMPLING_SAMPLED_STACK_H
+
+#include <gnomon/unwind.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "path_tree.h"
+#include "processes.h"
+#include "sample_file.h"
+
+/* A copy of 64 KiB has no more, each with a return address and a saved register. */
+#define GN_FRAMES_MAX 4096u
+
+/* Of the stack of one sample, as it lies in the ring. */
+struct gn_sampled_stack {
+	const uint64_t *kernel; /* addresses, innermost first, and PERF_CONTEXT_* */
+	uint64_t n_kernel;
+	uint64_t abi; /* of the registers; 0: there is no user stack */
+	const uint64_t *registers;
+	size_t n_registers;
+	const void *stack;
+	size_t stack_bytes;
+};
+
+struct gn_stack_paths {
+	struct gn_path_tree tree;
+	struct gn_sample_file *out;
+	struct gn_unwind_files *files;
+	uint32_t *module_of_file;
+	uint32_t n_files;
+	uint32_t n_modules;
+	struct gn_unwind_frame frame[GN_FRAMES_MAX];
+};
+
+/* 0 or -ENOMEM. */
+int gn_stack_paths_begin(struct gn_stack_paths *paths, struct gn_sample_file *out,
+			 struct gn_unwind_files *files);
+void gn_stack_paths_end(struct gn_stack_paths *paths);
+
+/* Fills in a sample's node, end and flags. */
+void gn_stack_paths_add(struct gn_stack_paths *paths, struct gn_process *process, int32_t tid,
+			const struct gn_sampled_stack *stack, struct gn_sample_sample *sample);
+
+#endif

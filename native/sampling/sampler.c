@@ -1,0 +1,525 @@
+#include "sampler.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernel_names.h"
+#include "processes.h"
+#include "sample_file.h"
+#include "sampled_stack.h"
+
+#define NS_PER_S 1000000000ull
+
+/* How long what is in a ring may wait that is not half full. */
+#define WAIT_MS 250
+
+/*
+ * Rings are read up to this long ago: what another CPU began to write before is there by then, and
+ * records come in the order of their times.
+ */
+#define SETTLED_NS 2000000ull
+
+struct gn_sampler {
+	struct gn_sampled_events events;
+	struct gn_processes processes;
+	struct gn_stack_paths paths;
+	struct gn_sample_file out;
+	struct gn_sampling_facts facts;
+	uint32_t n_processes, n_threads; /* that have a number */
+	uint64_t sample_type;
+	struct pollfd *polled;	/* one for each ring, and the wish to stop */
+	uint32_t *polled_event; /* which of its CPU's events a ring is polled by */
+	pthread_t thread;
+	int is_disabled;
+	_Alignas(8) char whole[GN_RING_RECORD_MAX];
+};
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+/* A record as words behind its header, read one after the other; `n` of them are left. */
+struct words {
+	const uint64_t *next;
+	size_t n;
+	int is_short;
+};
+
+static const uint64_t *take(struct words *words, uint64_t n)
+{
+	const uint64_t *taken = words->next;
+
+	if (words->is_short || n > words->n) {
+		words->is_short = 1;
+		return NULL;
+	}
+	words->next += n;
+	words->n -= n;
+	return taken;
+}
+
+static uint64_t take_one(struct words *words)
+{
+	const uint64_t *taken = take(words, 1);
+
+	return taken ? *taken : 0;
+}
+
+/* The two halves of a word, in the order in which they lie. */
+static void take_two(struct words *words, uint32_t half[2])
+{
+	const uint64_t word = take_one(words);
+
+	memcpy(half, &word, sizeof(word));
+}
+
+static uint64_t before_end(const struct perf_event_header *header, size_t bytes)
+{
+	return *(const uint64_t *)((const char *)header + header->size - bytes);
+}
+
+static void count_loss(struct gn_sampler *s, const struct perf_event_header *header,
+		       enum gn_loss_kind kind, uint64_t count)
+{
+	const struct gn_sample_loss loss = {
+		.time_ns =
+			header ? before_end(header, GN_TIME_BEFORE_END) : now_ns(CLOCK_MONOTONIC),
+		.count = count,
+		.kind = kind,
+		.cpu = header ? (uint32_t)before_end(header, GN_CPU_BEFORE_END) : UINT32_MAX,
+	};
+
+	if (kind != GN_LOSS_THROTTLED)
+		s->facts.lost += count;
+	gn_sample_append(&s->out, GN_SAMPLE_LOSS, &loss);
+}
+
+static void write_process(struct gn_sampler *s, const struct gn_process *process)
+{
+	struct gn_sample_process record = {.process = process->number, .pid = process->pid};
+
+	memcpy(record.name, process->name, sizeof(record.name));
+	gn_sample_append(&s->out, GN_SAMPLE_PROCESS, &record);
+}
+
+static void write_thread(struct gn_sampler *s, const struct gn_thread *thread)
+{
+	struct gn_sample_thread record = {
+		.thread = thread->number, .process = thread->process->number, .tid = thread->tid};
+
+	memcpy(record.name, thread->name, sizeof(record.name));
+	gn_sample_append(&s->out, GN_SAMPLE_THREAD, &record);
+}
+
+/* Tasks get numbers with their first samples: most of many short ones have none. */
+static void number_thread(struct gn_sampler *s, struct gn_thread *thread)
+{
+	if (thread->process->number == GN_UNNUMBERED) {
+		thread->process->number = s->n_processes++;
+		write_process(s, thread->process);
+	}
+	if (thread->number == GN_UNNUMBERED) {
+		thread->number = s->n_threads++;
+		write_thread(s, thread);
+	}
+}
+
+static void take_stack(const struct gn_sampler *s, struct words *words,
+		       struct gn_sampled_stack *stack)
+{
+	stack->n_kernel = take_one(words);
+	stack->kernel = take(words, stack->n_kernel);
+	if (s->sample_type & PERF_SAMPLE_REGS_USER) {
+		stack->abi = take_one(words);
+		if (stack->abi) {
+			const int machine = gn_unwind_own_machine();
+
+			stack->n_registers = (size_t)__builtin_popcountll(
+				gn_unwind_perf_mask((enum gn_unwind_machine)machine));
+			stack->registers = take(words, stack->n_registers);
+		}
+	}
+	if (s->sample_type & PERF_SAMPLE_STACK_USER) {
+		const uint64_t bytes = take_one(words);
+
+		stack->stack = take(words, bytes / sizeof(uint64_t));
+		if (bytes)
+			stack->stack_bytes = take_one(words);
+		if (stack->stack_bytes > bytes)
+			words->is_short = 1;
+	}
+}
+
+static void on_sample(struct gn_sampler *s, const struct perf_event_header *header,
+		      struct words *words)
+{
+	struct gn_sample_sample sample = {0};
+	struct gn_sampled_stack stack = {0};
+	struct gn_thread *thread;
+	uint32_t task[2], cpu[2];
+	uint64_t id, address;
+
+	id = take_one(words);
+	address = take_one(words);
+	take_two(words, task);
+	sample.time_ns = take_one(words);
+	take_two(words, cpu);
+	sample.weight = take_one(words);
+	take_stack(s, words, &stack);
+	if (words->is_short) {
+		count_loss(s, NULL, GN_LOSS_SPOILT, 1);
+		return;
+	}
+	/* Without a chain of the kernel's own there is still the address. */
+	if (!stack.n_kernel &&
+	    (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL) {
+		stack.kernel = &address;
+		stack.n_kernel = 1;
+	}
+	thread = gn_processes_thread(&s->processes, (int32_t)task[0], (int32_t)task[1]);
+	if (!thread) {
+		count_loss(s, NULL, GN_LOSS_MEMORY, 1);
+		return;
+	}
+	number_thread(s, thread);
+	sample.thread = thread->number;
+	sample.cpu = (uint16_t)cpu[0];
+	sample.event = (uint16_t)gn_sampled_events_number(&s->events, id);
+	gn_stack_paths_add(&s->paths, thread->process, thread->tid, &stack, &sample);
+	gn_sample_append(&s->out, GN_SAMPLE_SAMPLE, &sample);
+	s->facts.samples++;
+}
+
+static int on_mapping(struct gn_sampler *s, struct words *words)
+{
+	struct gn_unwind_mapping mapping = {0};
+	uint32_t task[2], device[2], rights[2];
+
+	take_two(words, task);
+	mapping.start = take_one(words);
+	mapping.length = take_one(words);
+	mapping.file_offset = take_one(words);
+	take_two(words, device);
+	mapping.inode = take_one(words);
+	mapping.generation = take_one(words);
+	take_two(words, rights);
+	mapping.device = makedev(device[0], device[1]);
+	mapping.prot = rights[0];
+	mapping.path = (const char *)words->next;
+	/* The path ends with a zero byte before the last words (sample_id_all). */
+	if (words->is_short || words->n < 1 || !memchr(mapping.path, 0, 8 * words->n))
+		return 0;
+	return gn_processes_map(&s->processes, (int32_t)task[0], (int32_t)task[1], &mapping);
+}
+
+static int on_name(struct gn_sampler *s, const struct perf_event_header *header,
+		   struct words *words)
+{
+	struct gn_thread *thread;
+	char name[GN_TASK_NAME] = "";
+	uint32_t task[2];
+
+	take_two(words, task);
+	if (words->is_short)
+		return 0;
+	strncpy(name, (const char *)words->next,
+		sizeof(name) - 1 < 8 * words->n ? sizeof(name) - 1 : 8 * words->n);
+	thread = gn_processes_name(&s->processes, (int32_t)task[0], (int32_t)task[1], name,
+				   !!(header->misc & PERF_RECORD_MISC_COMM_EXEC));
+	if (!thread)
+		return -ENOMEM;
+	if (thread->number != GN_UNNUMBERED)
+		write_thread(s, thread);
+	if (thread->process->number != GN_UNNUMBERED && task[0] == task[1])
+		write_process(s, thread->process);
+	return 0;
+}
+
+static int on_fork(struct gn_sampler *s, struct words *words, int is_exit)
+{
+	uint32_t task[2], parent[2], thread[2];
+
+	/* pid, ppid; tid, ptid */
+	take_two(words, task);
+	take_two(words, thread);
+	if (words->is_short)
+		return 0;
+	parent[0] = task[1];
+	parent[1] = thread[1];
+	if (is_exit) {
+		gn_processes_exit(&s->processes, (int32_t)task[0], (int32_t)thread[0]);
+		return 0;
+	}
+	return gn_processes_fork(&s->processes, (int32_t)task[0], (int32_t)thread[0],
+				 (int32_t)parent[0], (int32_t)parent[1]);
+}
+
+static void on_record(struct gn_sampler *s, const struct perf_event_header *header)
+{
+	struct words words = {(const uint64_t *)(header + 1),
+			      (header->size - sizeof(*header)) / sizeof(uint64_t), 0};
+	int failed = 0;
+
+	if (header->type == PERF_RECORD_SAMPLE) {
+		on_sample(s, header, &words);
+		return;
+	}
+	/* Behind every other record stand the words of sample_id_all. */
+	if (words.n < 4)
+		return;
+	words.n -= 4;
+	switch (header->type) {
+	case PERF_RECORD_MMAP2:
+		failed = on_mapping(s, &words);
+		break;
+	case PERF_RECORD_COMM:
+		failed = on_name(s, header, &words);
+		break;
+	case PERF_RECORD_FORK:
+		failed = on_fork(s, &words, 0);
+		break;
+	case PERF_RECORD_EXIT:
+		failed = on_fork(s, &words, 1);
+		break;
+	case PERF_RECORD_LOST:
+		take_one(&words);
+		count_loss(s, header, GN_LOSS_SAMPLES, take_one(&words));
+		break;
+	case PERF_RECORD_THROTTLE:
+		count_loss(s, header, GN_LOSS_THROTTLED, 1);
+		break;
+	default:
+		break;
+	}
+	if (failed)
+		count_loss(s, header, GN_LOSS_MEMORY, 1);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* The ring whose next record is the first of all, NULL if none comes before a time. */
+static struct gn_ring *first_ring(struct gn_sampler *s, const uint64_t *next_ns, uint64_t until_ns)
+{
+	struct gn_ring *first = NULL;
+
+	for (uint32_t i = 0; i < s->events.n_cpus; i++) {
+		if (next_ns[i] < until_ns) {
+			until_ns = next_ns[i];
+			first = &s->events.ring[i];
+		}
+	}
+	return first;
+}
+
+static uint64_t next_time(struct gn_ring *ring)
+{
+	return ring->page ? gn_ring_next_time(ring, GN_SAMPLE_TIME_OFFSET, GN_TIME_BEFORE_END)
+			  : UINT64_MAX;
+}
+
+/* Reads all rings together up to a time. */
+static void read_rings(struct gn_sampler *s, uint64_t *next_ns, uint64_t until_ns)
+{
+	struct gn_ring *ring;
+	uint64_t spoilt = 0;
+
+	for (uint32_t i = 0; i < s->events.n_cpus; i++) {
+		ring = &s->events.ring[i];
+		if (ring->page)
+			gn_ring_look(ring);
+		/* Better out of order than lost. */
+		if (ring->page && ring->head - ring->tail > ring->bytes / 4 * 3)
+			until_ns = UINT64_MAX;
+	}
+	for (uint32_t i = 0; i < s->events.n_cpus; i++)
+		next_ns[i] = next_time(&s->events.ring[i]);
+	while ((ring = first_ring(s, next_ns, until_ns))) {
+		const struct perf_event_header *record = gn_ring_next(ring, s->whole);
+
+		on_record(s, record);
+		gn_ring_pass(ring, record);
+		next_ns[ring - s->events.ring] = next_time(ring);
+	}
+	for (uint32_t i = 0; i < s->events.n_cpus; i++) {
+		spoilt += s->events.ring[i].spoilt;
+		s->events.ring[i].spoilt = 0;
+	}
+	if (spoilt)
+		count_loss(s, NULL, GN_LOSS_SPOILT, spoilt);
+}
+
+/*
+ * A ring wakes those who wait for any of its events. One whose tasks have all ended is always
+ * ready, and the next one takes its place.
+ */
+static void pass_ended(struct gn_sampler *s)
+{
+	for (uint32_t cpu = 0; cpu < s->events.n_cpus; cpu++) {
+		const int *fds = &s->events.fd[cpu * s->events.fds_per_cpu];
+		uint32_t *event = &s->polled_event[cpu];
+
+		if (!(s->polled[cpu].revents & (POLLHUP | POLLERR | POLLNVAL)))
+			continue;
+		do
+			++*event;
+		while (*event < s->events.fds_per_cpu && fds[*event] < 0);
+		s->polled[cpu].fd = *event < s->events.fds_per_cpu ? fds[*event] : -1;
+	}
+}
+
+static void begin_polling(struct gn_sampler *s)
+{
+	for (uint32_t cpu = 0; cpu < s->events.n_cpus; cpu++) {
+		s->polled[cpu] = (struct pollfd){.fd = s->events.fd[cpu * s->events.fds_per_cpu],
+						 .events = POLLIN};
+		/* The first of its events may be one that was not there. */
+		s->polled[cpu].revents = s->polled[cpu].fd < 0 ? POLLHUP : 0;
+	}
+	pass_ended(s);
+}
+
+static void *read_until_stopped(void *argument)
+{
+	struct gn_sampler *s = argument;
+	const uint32_t n = s->events.n_cpus;
+	uint64_t *next_ns = (uint64_t *)(s->polled_event + 2 * (size_t)n);
+
+	begin_polling(s);
+	while (!s->polled[n].revents) {
+		poll(s->polled, n + 1, WAIT_MS);
+		pass_ended(s);
+		read_rings(s, next_ns, now_ns(CLOCK_MONOTONIC) - SETTLED_NS);
+		/* A full disk: the program goes on, without being interrupted for nothing. */
+		if (gn_record_file_status(s->out.file) && !s->is_disabled) {
+			gn_sampled_events_disable(&s->events);
+			s->is_disabled = 1;
+		}
+	}
+	gn_sampled_events_disable(&s->events);
+	read_rings(s, next_ns, UINT64_MAX);
+	gn_kernel_names_write(&s->paths.tree, &s->out);
+	s->facts.cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	return NULL;
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+static void free_sampler(struct gn_sampler *s)
+{
+	if (s->polled && s->polled[s->events.n_cpus].fd >= 0)
+		close(s->polled[s->events.n_cpus].fd);
+	gn_stack_paths_end(&s->paths);
+	gn_processes_end(&s->processes);
+	gn_sample_file_close(&s->out);
+	gn_sampled_events_close(&s->events);
+	free(s->polled);
+	free(s->polled_event);
+	free(s);
+}
+
+static int begin_file(struct gn_sampler *s, const struct gn_sampling_plan *plan,
+		      const struct gn_sampling_output *output)
+{
+	const struct gn_sample_setup setup = {
+		.monotonic_ns = now_ns(CLOCK_MONOTONIC),
+		.realtime_ns = now_ns(CLOCK_REALTIME),
+		.stack_bytes = plan->stack_bytes,
+		.n_cpus = plan->n_cpus,
+	};
+	int result = gn_sample_file_open(&s->out, output->path, output->rank);
+
+	if (result)
+		return result;
+	gn_sample_append(&s->out, GN_SAMPLE_SETUP, &setup);
+	for (uint32_t i = 0; i < plan->n_events; i++)
+		gn_sample_append_text(&s->out, GN_SAMPLE_EVENT, i, output->event[i]);
+	return 0;
+}
+
+static int begin_thread(struct gn_sampler *s)
+{
+	const uint32_t n = s->events.n_cpus;
+	sigset_t all, before;
+	int failed;
+
+	s->polled = calloc(n + 1, sizeof(*s->polled));
+	/* And behind them the time of each ring's next record. */
+	s->polled_event = calloc(n, 2 * sizeof(uint32_t) + sizeof(uint64_t));
+	if (!s->polled || !s->polled_event)
+		return -ENOMEM;
+	s->polled[n].events = POLLIN;
+	s->polled[n].fd = eventfd(0, EFD_CLOEXEC);
+	if (s->polled[n].fd < 0)
+		return -errno;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	failed = pthread_create(&s->thread, NULL, read_until_stopped, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (failed)
+		return -failed;
+	pthread_setname_np(s->thread, "gnomon-sampler");
+	return 0;
+}
+
+int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan *plan,
+		     const struct gn_sampling_output *output, struct gn_sampling_failure *failure)
+{
+	struct gn_sampler *s = calloc(1, sizeof(*s));
+	int result;
+
+	memset(failure, 0, sizeof(*failure));
+	failure->step = GN_STEP_THREAD;
+	if (!s)
+		return -ENOMEM;
+	result = gn_sampled_events_open(&s->events, plan, failure);
+	if (result)
+		goto fail;
+	s->sample_type = gn_sampled_type(plan);
+	s->facts.ring_bytes = s->events.ring_bytes;
+	failure->step = GN_STEP_FILE;
+	result = begin_file(s, plan, output);
+	if (result)
+		goto fail;
+	failure->step = GN_STEP_THREAD;
+	result = gn_processes_begin(&s->processes);
+	if (!result)
+		result = gn_stack_paths_begin(&s->paths, &s->out, s->processes.files);
+	if (!result)
+		result = begin_thread(s);
+	if (result) {
+		unlink(output->path);
+		goto fail;
+	}
+	*sampler = s;
+	return 0;
+fail:
+	free_sampler(s);
+	return result;
+}
+
+void gn_sampler_stop(struct gn_sampler *s, struct gn_sampling_facts *facts)
+{
+	const uint64_t one = 1;
+
+	/* A counter of events takes one more at all times. */
+	while (write(s->polled[s->events.n_cpus].fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+	pthread_join(s->thread, NULL);
+	s->facts.status = gn_record_file_status(s->out.file);
+	*facts = s->facts;
+	free_sampler(s);
+}

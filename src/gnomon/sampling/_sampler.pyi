@@ -1,0 +1,35 @@
+"""The sampler of native/sampling: a thread that reads perf events into a record file."""
+
+OPEN: int
+MAP: int
+FILE: int
+THREAD: int
+
+class StartError(Exception):
+    """Sampling could not begin; its args are errno, what failed (`OPEN` ...), event and CPU."""
+
+class Sampler:
+    """Samples until it is stopped.
+
+    Each event is (type, config, config1, config2, config3, exclude, period, is_frequency, text).
+    """
+
+    def __new__(
+        cls,
+        events: list[tuple[int, int, int, int, int, int, int, bool, bytes]],
+        cpus: list[int],
+        targets: list[int],
+        starts_at_exec: bool,
+        stack_bytes: int,
+        ring_bytes: int,
+        path: bytes,
+        rank: int,
+    ) -> Sampler:
+        """Begin to sample.
+
+        Raises:
+            StartError: it cannot begin.
+        """
+
+    def stop(self) -> tuple[int, int, int, int, int]:
+        """Return samples, lost ones, bytes of a ring, CPU nanoseconds and errno, after the end."""

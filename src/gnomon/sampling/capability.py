@@ -1,0 +1,79 @@
+"""The capability of this folder: samples of the program's call paths."""
+
+from __future__ import annotations
+
+from gnomon.launch.capability import Capability, Execution
+from gnomon.launch.options import Option, whole_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from gnomon.counters.component import Availability
+    from gnomon.launch.observer import Observer
+    from gnomon.model.capability_result import Collected
+
+RATE_HZ = 249
+"""Samples per second of CPU time: the timer's interrupt is the cost, about 14 µs each."""
+STACK_KB = 32
+STACK_KB_MOST = 63
+
+
+def stack_size(word: str) -> int:
+    """Return the kilobytes of stack to copy with each sample.
+
+    Raises:
+        ValueError: they are more than the kernel copies.
+    """
+    value = whole_number(1)(word)
+    if value > STACK_KB_MOST:
+        raise ValueError(f"the kernel copies {STACK_KB_MOST} KB at most")
+    return value
+
+
+class Samples(Capability):
+    """Samples of all threads of a program, with their call paths."""
+
+    name = "samples"
+    title = "where the program spends its time: samples of its call paths"
+    excludes: Mapping[str, str] = {
+        "emulated": "samples would be of the emulator, not of the program",
+    }
+    options = (
+        Option("rate", "take so many samples per second of CPU time, or of an event", "HZ",
+               whole_number(1), RATE_HZ),
+        Option("period", "take a sample every N events; of a clock, every N nanoseconds", "N",
+               whole_number(1)),
+        Option("event", "sample these events, separated by commas (default: cpu-clock; see gnomon "
+               "events)", "LIST", many=True),
+        Option("stack", "copy so many kilobytes of stack with each sample", "KB", stack_size,
+               STACK_KB),
+    )  # fmt: skip
+
+    def availability(self) -> Availability:
+        """Return whether the kernel lets this user sample programs."""
+        from gnomon.sampling import rights
+
+        return rights.availability()
+
+    def observe(self, execution: Execution) -> Observer:
+        """Return the sampler of an execution.
+
+        Raises:
+            GnomonError: an event cannot be sampled.
+        """
+        from gnomon.sampling.sampling_observer import SamplingObserver, SamplingOptions
+
+        return SamplingObserver(execution.folder, SamplingOptions.of(execution.options))
+
+    def collect(self, folder: Path) -> Collected:
+        """Return the samples of every task, of a killed `gnomon run` those up to then."""
+        if not any(path.name.endswith(".samples.gnrec") for path in folder.iterdir()):
+            return super().collect(folder)
+        from gnomon.sampling import sample_tables
+
+        return sample_tables.collect(folder)
+
+
+SAMPLES = Samples()

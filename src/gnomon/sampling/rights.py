@@ -1,0 +1,42 @@
+"""Whether a user may sample programs here, and what refusals mean.
+
+Source: perf_event_open(2), /proc/sys/kernel/perf_event_*.
+"""
+
+from __future__ import annotations
+
+from gnomon import _core
+from gnomon.counters.component import Availability
+from gnomon.counters.perf_errors import explain
+from gnomon.counters.procfs import read_number
+
+_KERNEL = "/proc/sys/kernel"
+_TYPE_SOFTWARE, _CPU_CLOCK = 1, 0
+
+
+def availability() -> Availability:
+    """Return whether this process may open the event that is sampled by default: by trying."""
+    exclude = _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR
+    try:
+        spec = (_TYPE_SOFTWARE, _CPU_CLOCK, 0, 0, 0, exclude, 0)
+        _core.Group([spec], 0, -1, 0, ("",), lambda *counts: counts).close()
+    except _core.OpenError as error:
+        number = error.errno or 0
+        return Availability(False, *explain(number, hardware=False, tracepoint=False), number)
+    return Availability(True)
+
+
+def highest_rate() -> int | None:
+    """Return the most samples per second that the kernel takes of one event on one CPU."""
+    return read_number(f"{_KERNEL}/perf_event_max_sample_rate")
+
+
+def ring_refusal(cpus: int) -> tuple[str, str]:
+    """Return why the kernel gives no memory for rings, and the remedy."""
+    limit = read_number(f"{_KERNEL}/perf_event_mlock_kb")
+    granted = "" if limit is None else f" (kernel.perf_event_mlock_kb = {limit})"
+    return (
+        f"the kernel grants no memory for the rings of {cpus} CPUs{granted}",
+        "end what else uses perf events, raise the limit (sudo sysctl "
+        "kernel.perf_event_mlock_kb=2048), or copy less of the stack (8 KB)",
+    )

@@ -1,0 +1,241 @@
+"""What the sampler wrote of one task: its modules, call paths, threads and samples, as arrays.
+
+native/sampling/sample_file.h describes the records. A file is taken for hostile: what its records
+refer to by number is there, or the file is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnomon.errors import FormatError
+from gnomon.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gnomon.store.record_file import RecordFile
+
+NONE = 0xFFFFFFFF
+KERNEL, CUT, FILE, JIT = range(4)
+"""Kinds of modules."""
+
+LOST, THROTTLED, SPOILT, NO_MEMORY = range(4)
+"""Kinds of losses."""
+
+COMPLETE = 0
+"""The end of a stack that was unwound to its root; others say why it was not."""
+
+GUESSED, SHORTENED, KERNEL_ONLY = 1, 2, 4
+"""Flags of samples."""
+
+KINDS = ("setup", "event", "module", "path", "place", "node", "branch", "process", "thread",
+         "sample", "loss", "kernel")  # fmt: skip
+
+_TEXT_MOST = 1000
+_EVENT_KEYS: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "unit": str,
+    "factor": (int, float),
+    "is_clock": bool,
+    "is_frequency": bool,
+    "period": int,
+    "domain": str,
+    "scope": str,
+    "component": str,
+}
+
+
+class Module(NamedTuple):
+    """A program, a library, the kernel, or code without a file.
+
+    Attributes:
+        kind: `KERNEL`, `CUT`, `FILE` or `JIT`.
+        path: where it was, as the process had it.
+        build_id: in hexadecimal, "" if it has none.
+        pid: the process that mapped it first.
+    """
+
+    kind: int
+    path: str
+    build_id: str
+    pid: int
+
+
+class Task(NamedTuple):
+    """A process or thread: its number, name and, of a thread, its process by the order of all."""
+
+    number: int
+    name: str
+    process: int = -1
+
+
+class SampleFile(NamedTuple):
+    """The samples of one task.
+
+    Attributes:
+        file: the record file.
+        ended: when it was last written, in seconds since 1970.
+        stack_bytes: what was copied of each stack.
+        epoch_ns: what makes the times of samples nanoseconds since 1970.
+        events: what was sampled, by the keys that `sampling_observer.describe` gives.
+        modules: by their numbers.
+        place_modules, place_offsets: of each place.
+        node_places, node_parents: of each node; a root's parent is `NONE`.
+        processes, threads: by their numbers.
+        samples: with the fields of struct gn_sample_sample.
+        losses: with those of struct gn_sample_loss.
+        kernel_names: of places in the kernel.
+    """
+
+    file: RecordFile
+    ended: float
+    stack_bytes: int
+    epoch_ns: int
+    events: tuple[dict[str, Any], ...]
+    modules: tuple[Module, ...]
+    place_modules: NDArray[np.uint32]
+    place_offsets: NDArray[np.uint64]
+    node_places: NDArray[np.uint32]
+    node_parents: NDArray[np.uint32]
+    processes: tuple[Task, ...]
+    threads: tuple[Task, ...]
+    samples: NDArray[np.void]
+    losses: NDArray[np.void]
+    kernel_names: dict[int, str]
+
+
+def read_samples(file: RecordFile) -> SampleFile:
+    """Return the samples of a record file of the sampler.
+
+    Raises:
+        FormatError: records are missing, or refer to what is not there.
+    """
+    arrays: dict[str, list[NDArray[np.void]]] = {name: [] for name in KINDS}
+    texts: dict[str, dict[int, str]] = {name: {} for name in KINDS}
+    dtypes = {kind.name: kind.dtype for kind in file.kinds}
+    for kind, records in file.blocks():
+        if kind.name not in arrays:
+            continue
+        if isinstance(records, dict):
+            texts[kind.name] = records | texts[kind.name]
+        else:
+            arrays[kind.name].append(records)
+    columns = {
+        name: np.concatenate(parts) if parts else np.empty(0, dtypes[name])
+        for name, parts in arrays.items()
+        if dtypes.get(name) is not None
+    }
+    try:
+        return _checked(file, columns, texts)
+    except (KeyError, IndexError, ValueError) as error:
+        raise FormatError(file.path, 0, f"its records are not those of samples: {error}") from None
+
+
+def _checked(
+    file: RecordFile, columns: dict[str, NDArray[np.void]], texts: dict[str, dict[int, str]]
+) -> SampleFile:
+    if not len(columns["setup"]):
+        raise ValueError("none says how it was sampled")
+    setup = columns["setup"][0]
+    places, samples = columns["place"], columns["sample"]
+    modules = _modules(columns["module"], texts["path"])
+    _below("module of a place", places["module"], len(modules))
+    node_places = columns["node"]["place"]
+    _below("place of a node", node_places, len(places))
+    processes = _tasks(columns["process"], "process", "pid")
+    threads = _tasks(columns["thread"], "thread", "tid", len(processes))
+    _below("thread of a sample", samples["thread"], len(threads))
+    events = _events(texts["event"])
+    _below("event of a sample", samples["event"], len(events))
+    nodes = samples["node"]
+    _below("node of a sample", nodes[nodes != NONE], len(node_places))
+    return SampleFile(
+        file=file,
+        ended=file.path.stat().st_mtime,
+        stack_bytes=int(setup["stack_bytes"]),
+        epoch_ns=_small(setup["realtime_ns"]) - _small(setup["monotonic_ns"]),
+        events=events,
+        modules=modules,
+        place_modules=places["module"],
+        place_offsets=places["offset"],
+        node_places=node_places,
+        node_parents=_parents(columns["branch"], len(node_places)),
+        processes=processes,
+        threads=threads,
+        samples=samples,
+        losses=columns["loss"],
+        kernel_names=texts["kernel"],
+    )
+
+
+def _small(ns: np.uint64) -> int:
+    return min(int(ns), 1 << 62)
+
+
+def _below(what: str, numbers: NDArray[Any], n: int) -> None:
+    if len(numbers) and int(numbers.max()) >= n:
+        raise ValueError(f"the {what} is number {numbers.max()} of {n}")
+
+
+def _parents(branches: NDArray[np.void], n: int) -> NDArray[np.uint32]:
+    """Return the parents of nodes: each one's is the one before it, or its branch says it."""
+    parents = np.arange(n, dtype=np.uint32) - np.uint32(1)
+    nodes, of_branch = branches["node"], branches["parent"]
+    # The last node may be missing whose branch was written before it.
+    is_there = nodes < n
+    nodes, of_branch = nodes[is_there], of_branch[is_there]
+    if ((of_branch >= nodes) & (of_branch != NONE)).any():
+        raise ValueError("a node comes before its parent")
+    parents[nodes] = of_branch
+    return parents
+
+
+def _modules(records: NDArray[np.void], paths: dict[int, str]) -> tuple[Module, ...]:
+    modules = []
+    for number, record in enumerate(records):
+        if record["module"] != number or record["kind"] > JIT or record["build_id_bytes"] > 64:
+            raise ValueError(f"module {number} is malformed")
+        build_id = record["build_id"][: record["build_id_bytes"]].tobytes().hex()
+        modules.append(
+            Module(int(record["kind"]), paths.get(number, ""), build_id, int(record["pid"]))
+        )
+    return tuple(modules)
+
+
+def _tasks(
+    records: NDArray[np.void], kind: str, number: str, processes: int = -1
+) -> tuple[Task, ...]:
+    """Return processes or threads by their numbers; the last record of each holds."""
+    tasks: dict[int, Task] = {}
+    for record in records:
+        process = -1
+        if processes >= 0:
+            process = int(record["process"])
+            if process >= processes:
+                raise ValueError(f"the process of a thread is number {process} of {processes}")
+        name = bytes(record["name"]).split(b"\0")[0].decode(errors="replace")
+        tasks[int(record[kind])] = Task(int(record[number]), name, process)
+    if tasks and max(tasks) >= len(tasks):
+        raise ValueError(f"{kind} {max(tasks)} of {len(tasks)}")
+    return tuple(tasks[at] for at in range(len(tasks)))
+
+
+def _events(texts: dict[int, str]) -> tuple[dict[str, Any], ...]:
+    events = []
+    for number in range(len(texts)):
+        event = json.loads(texts[number])
+        if not isinstance(event, dict):
+            raise ValueError(f"event {number} is malformed")
+        for key, kind in _EVENT_KEYS.items():
+            value = event.get(key)
+            if not isinstance(value, kind) or (isinstance(value, str) and len(value) > _TEXT_MOST):
+                raise ValueError(f"event {number} has no {key}")
+        if not math.isfinite(event["factor"]):
+            raise ValueError(f"event {number} has no factor")
+        events.append(event)
+    return tuple(events)

@@ -1,0 +1,314 @@
+"""Samples as rows of the model's tables: code, threads, their profile and the samples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnomon.errors import FormatError
+from gnomon.launch.recordings import recordings
+from gnomon.model.capability_result import Collected
+from gnomon.model.metric import Aggregation
+from gnomon.model.tables import (
+    LOCATIONS,
+    METRICS,
+    MODULES,
+    PATHS,
+    PROFILE,
+    REGIONS,
+    SAMPLES,
+    Table,
+)
+from gnomon.model.value import How
+from gnomon.sampling.call_paths import CallPaths, call_paths, sums_on_paths
+from gnomon.sampling.frame_names import CodeFrame, FrameNames, module_name
+from gnomon.sampling.sample_file import (
+    COMPLETE,
+    FILE,
+    GUESSED,
+    KERNEL_ONLY,
+    KINDS,
+    LOST,
+    NO_MEMORY,
+    NONE,
+    SHORTENED,
+    SPOILT,
+    THROTTLED,
+    SampleFile,
+    read_samples,
+)
+from gnomon.store.record_file import RecordFile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CPU_TIME = "CPU time"
+_NS = 1e-9
+_CUT_WORTH_SAYING = 0.01
+_PROGRAM = 0
+"""The region and path of the program, from which all paths come."""
+
+
+def collect(folder: Path) -> Collected:
+    """Return the samples that the tasks of a run left in its staging folder."""
+    recorded = recordings(folder, "samples", KINDS)
+    warnings = list(recorded.warnings)
+    facts: Counter[str] = Counter()
+    names = FrameNames()
+    files = [file for process in recorded.processes for file in process.files]
+    readable: list[tuple[RecordFile, SampleFile | None]] = []
+    for file in files:
+        try:
+            samples = read_samples(file)
+        except FormatError as error:
+            warnings.append(f"samples: {file.path.name}: {error}")
+            continue
+        facts.update(_facts(samples))
+        names.add(samples)
+        # Of many tasks one is in memory at a time.
+        readable.append((file, samples if len(files) == 1 else None))
+    unavailable = names.resolve()
+    return Collected(
+        _tables(readable, names),
+        unavailable,
+        (*warnings, *_notes(facts)),
+        {name: facts[name] for name in facts},
+    )
+
+
+def _tables(
+    files: Sequence[tuple[RecordFile, SampleFile | None]], names: FrameNames
+) -> Iterator[Table]:
+    first = 0
+    for file, samples in files:
+        tables = TaskTables(samples or read_samples(file), names, first)
+        yield from tables.tables()
+        first = tables.next_number
+
+
+# --- what there is to say -------------------------------------------------------------------------
+
+
+def _facts(samples: SampleFile) -> Mapping[str, int]:
+    """Return how many samples there are, and what became of their stacks."""
+    flags, ends = samples.samples["flags"], samples.samples["end"]
+    has_stack = (flags & KERNEL_ONLY) == 0
+    losses = {
+        kind: int(samples.losses["count"][samples.losses["kind"] == kind].sum())
+        for kind in (LOST, THROTTLED, SPOILT, NO_MEMORY)
+    }
+    return {
+        "samples": len(samples.samples),
+        "lost": losses[LOST] + losses[SPOILT],
+        "throttled": losses[THROTTLED],
+        "without_memory": losses[NO_MEMORY],
+        "stacks": int(has_stack.sum()),
+        "complete": int((has_stack & (ends == COMPLETE)).sum()),
+        "guessed": int(((flags & GUESSED) != 0).sum()),
+        "shortened": int(((flags & SHORTENED) != 0).sum()),
+    }
+
+
+def _notes(facts: Mapping[str, int]) -> Iterator[str]:
+    taken, lost, stacks = facts.get("samples", 0), facts.get("lost", 0), facts.get("stacks", 0)
+    if lost:
+        yield (
+            f"samples: {lost:,} of {taken + lost:,} were lost because the program made them faster "
+            "than they were read; take fewer (a lower rate)"
+        )
+    if facts.get("throttled"):
+        yield (
+            f"samples: the kernel paused sampling {facts['throttled']:,} times to limit its cost; "
+            "take fewer (a lower rate)"
+        )
+    missing = facts.get("without_memory", 0) + facts.get("shortened", 0)
+    if missing:
+        yield (
+            f"samples: {missing:,} have no call path or a shortened one: there were more different "
+            "call paths than are kept"
+        )
+    cut = stacks - facts.get("complete", 0)
+    if cut > _CUT_WORTH_SAYING * stacks:
+        yield (
+            f"samples: {100 * cut / stacks:.1f} % of the stacks are not complete; these stand "
+            "below (truncated)"
+        )
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+class TaskTables:
+    """The tables of one task, with numbers of their own from `first` on.
+
+    Attributes:
+        next_number: the first number that none of the tables has.
+    """
+
+    def __init__(self, samples: SampleFile, names: FrameNames, first: int = 0) -> None:
+        self._samples = samples
+        self._first = first
+        self._regions: dict[CodeFrame, int] = {}
+        self._frames = names.of_places(samples)
+        self._paths = self._call_paths()
+        self._locations, self._location_of_thread = self._make_locations()
+        self.next_number = first + max(
+            len(self._paths.parents), len(self._regions) + 1, len(self._locations),
+            len(samples.events),
+        )  # fmt: skip
+
+    def tables(self) -> Iterator[Table]:
+        """Yield the tables."""
+        yield self._locations
+        yield from self._code()
+        yield self._metrics()
+        yield self._modules()
+        yield from self._values()
+
+    def _call_paths(self) -> CallPaths:
+        numbers = [
+            tuple(self._regions.setdefault(frame, len(self._regions) + 1) for frame in frames)
+            for frames in self._frames
+        ]
+        samples = self._samples
+        return call_paths(samples.node_places, samples.node_parents, numbers, _PROGRAM)
+
+    def _code(self) -> Iterator[Table]:
+        regions, first = Table(REGIONS), self._first
+        regions.append((first, "hpm", "", "", "", 0))
+        for frame, number in self._regions.items():
+            regions.append(
+                (first + number, "cpu", frame.function, frame.module, frame.file, frame.line)
+            )
+        yield regions
+        paths = self._paths
+        yield Table.of(
+            PATHS,
+            {
+                "path": first + np.arange(len(paths.parents)),
+                "parent": np.where(paths.parents >= 0, first + paths.parents, -1),
+                "region": first + paths.regions,
+            },
+        )
+
+    def _make_locations(self) -> tuple[Table, list[int]]:
+        """Return the locations, and that of each thread: numbers of tasks come again."""
+        samples, table = self._samples, Table(LOCATIONS)
+        rank, host = samples.file.rank, samples.file.host
+        numbers: dict[tuple[int, int], int] = {}
+
+        def place(pid: int, tid: int, name: str, parent: int) -> int:
+            if (pid, tid) not in numbers:
+                numbers[pid, tid] = self._first + len(numbers)
+                kind = "process" if tid < 0 else "thread"
+                table.append((numbers[pid, tid], parent, kind, host, rank, pid, tid, name))
+            return numbers[pid, tid]
+
+        of_thread = []
+        for thread in samples.threads:
+            process = samples.processes[thread.process]
+            parent = place(process.number, -1, process.name, -1)
+            of_thread.append(place(process.number, thread.number, thread.name, parent))
+        return table, of_thread
+
+    def _metrics(self) -> Table:
+        table = Table(METRICS)
+        for number, event in enumerate(self._samples.events):
+            table.add(
+                metric=self._first + number,
+                name=CPU_TIME if event["is_clock"] else f"{event['name']} (sampled)",
+                unit="s" if event["is_clock"] else event["unit"],
+                formula="",
+                how=How.SAMPLED.value,
+                component="samples",
+                domain=event["domain"],
+                scope="thread",
+                description=_description(event),
+                aggregation=Aggregation.SUM.value,
+                absent_is_zero=True,
+                reproducible=False,
+                dilated=False,
+            )
+        return table
+
+    def _modules(self) -> Table:
+        return Table(
+            MODULES,
+            [
+                (module_name(module.path), module.path, module.build_id)
+                for module in self._samples.modules
+                if module.kind == FILE
+            ],
+        )
+
+    def _values(self) -> Iterator[Table]:
+        samples, first = self._samples.samples, self._first
+        events = samples["event"].astype(np.int64)
+        nodes = samples["node"]
+        has_node = nodes != NONE
+        paths = np.zeros(len(samples), np.int64)
+        paths[has_node] = self._paths.of_nodes[nodes[has_node]]
+        factors = np.array([_factor(event) for event in self._samples.events])
+        weights = samples["weight"].astype(np.float64) * factors[events]
+        locations = np.array(self._location_of_thread, np.int64)[samples["thread"]]
+        n_events = len(self._samples.events)
+        sums = sums_on_paths(self._paths, locations * n_events + events, paths, weights)
+        rows = len(sums.keys)
+        none = np.zeros(rows, np.int64)
+        missing = np.ones(rows, bool)
+        yield Table.of(
+            PROFILE,
+            {
+                "repetition": none,
+                "location": sums.keys // n_events,
+                "path": first + sums.paths,
+                "metric": first + sums.keys % n_events,
+                "inclusive": sums.inclusive,
+                "exclusive": sums.exclusive,
+                "calls": none,
+                "raw": sums.counts,
+                "enabled_ns": none,
+                "running_ns": none,
+            },
+            {"calls": missing, "enabled_ns": missing, "running_ns": missing},
+        )
+        yield Table.of(
+            SAMPLES,
+            {
+                "repetition": np.zeros(len(samples), np.int32),
+                "location": locations,
+                "path": np.where(has_node, first + paths, -1),
+                "metric": first + events,
+                "time_ns": self._samples.epoch_ns
+                + np.minimum(samples["time_ns"], np.uint64(1 << 62)).astype(np.int64),
+                "address": self._addresses(nodes, has_node),
+                "weight": weights,
+            },
+            {"address": ~has_node},
+        )
+
+    def _addresses(
+        self, nodes: NDArray[np.uint32], has_node: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        addresses = np.zeros(len(nodes), np.uint64)
+        places = self._samples.node_places[nodes[has_node]]
+        addresses[has_node] = self._samples.place_offsets[places]
+        return addresses.view(np.int64)
+
+
+def _factor(event: Mapping[str, Any]) -> float:
+    return _NS if event["is_clock"] else float(event["factor"])
+
+
+def _description(event: Mapping[str, Any]) -> str:
+    unit = " ns" if event["is_clock"] else ""
+    if event["is_frequency"]:
+        often = f"{event['period']} times per second"
+    else:
+        often = "each time" if event["period"] == 1 else f"every {event['period']}{unit}"
+    mode = " of user code" if event["domain"] == "user" else ""
+    return f"samples of {event['name']}{mode}, {often}"

@@ -1,0 +1,194 @@
+"""Samples one execution of a program: begins at its gate, ends with it."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gnomon.counters.perf_errors import explain
+from gnomon.counters.perf_targets import threads
+from gnomon.counters.sysfs_pmu import online_cpus
+from gnomon.errors import ObserverError
+from gnomon.launch.job import job
+from gnomon.launch.observer import Observer
+from gnomon.launch.process import raise_nofile
+from gnomon.launch.process_result import ProcessResult
+from gnomon.model.capability_result import Collected
+from gnomon.named_tuple import NamedTuple
+from gnomon.sampling import rights
+from gnomon.sampling._sampler import FILE, MAP, OPEN, Sampler, StartError
+from gnomon.sampling.sampled_events import SampledEvent, SampledEvents, choose
+from gnomon.store.record_file import SUFFIX
+
+# A second of the fastest rate that is usual lies in 64 MB; of many CPUs each has less.
+_RING_BYTES, _RINGS_BYTES, _RING_LEAST = 1 << 21, 1 << 26, 1 << 19
+_MACHINE = -1
+_DESCRIPTORS_ELSEWHERE = 64
+
+
+class SamplingOptions(NamedTuple):
+    """How to sample.
+
+    Attributes:
+        events: what, and how often.
+        stack_kb: of each thread's stack that is copied.
+    """
+
+    events: SampledEvents
+    stack_kb: int
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> SamplingOptions:
+        """Return them from the values of the capability's options.
+
+        Raises:
+            GnomonError: an event cannot be sampled.
+        """
+        events = choose(options["event"], options["rate"], options["period"])
+        return cls(events, options["stack"])
+
+
+class SamplingObserver(Observer):
+    """Samples the processes of an execution into a record file of the staging folder.
+
+    Args:
+        folder: the staging folder.
+        options: how.
+        is_running: the process runs already; its number 0 stands for the machine.
+    """
+
+    def __init__(self, folder: Path, options: SamplingOptions, *, is_running: bool = False) -> None:
+        self._folder = folder
+        self._events = list(options.events.events)
+        self._notes = list(options.events.notes)
+        self._stack_bytes = options.stack_kb << 10
+        self._is_running = is_running
+        self._sampler: Sampler | None = None
+
+    def attach(self, pid: int) -> None:
+        """Begin to sample a process, which waits at its gate.
+
+        Raises:
+            ObserverError: the kernel does not let it be sampled.
+        """
+        try:
+            self._sampler = self._start(pid)
+        except StartError as error:
+            if error.args[:2] != (errno.EACCES, OPEN):
+                raise self._refused(error) from None
+            self._leave_out_kernel(error)
+            try:
+                self._sampler = self._start(pid)
+            except StartError as again:
+                raise self._refused(again) from None
+
+    def finish(self) -> None:
+        """Take the last samples."""
+        self._stop()
+
+    def result(self, process: ProcessResult) -> Collected:
+        """Return what there is to say; the samples are read from the folder."""
+        del process
+        return Collected(warnings=self.notes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to say of how it was sampled."""
+        return tuple(self._notes)
+
+    def close(self) -> None:
+        """Give all back."""
+        self._stop()
+
+    def _stop(self) -> None:
+        sampler, self._sampler = self._sampler, None
+        if sampler is not None:
+            sampler.stop()
+
+    def _start(self, pid: int) -> Sampler:
+        cpus = list(online_cpus())
+        targets = [pid]
+        if self._is_running:
+            targets = threads(pid) if pid else [_MACHINE]
+        raise_nofile(len(cpus) * len(targets) * len(self._events) + _DESCRIPTORS_ELSEWHERE)
+        own = job()
+        name = f"{os.uname().nodename}.{pid}.{time.time_ns()}.samples{SUFFIX}"
+        share = _RINGS_BYTES // (1 << (len(cpus) - 1).bit_length())
+        return Sampler(
+            events=[_arguments(event) for event in self._events],
+            cpus=cpus,
+            targets=targets,
+            starts_at_exec=not self._is_running,
+            stack_bytes=self._stack_bytes,
+            ring_bytes=min(max(share, _RING_LEAST), _RING_BYTES),
+            path=os.fsencode(self._folder / name),
+            rank=-1 if own is None else own.task,
+        )
+
+    def _leave_out_kernel(self, error: StartError) -> None:
+        """Sample user mode alone; where that is not the event, say that it is refused."""
+        narrower = [event.narrowed() for event in self._events]
+        for number, event in enumerate(narrower):
+            if event is None:
+                raise self._refused(StartError(error.args[0], OPEN, number, error.args[3]))
+        self._events = [event for event in narrower if event is not None]
+        self._notes.append(
+            "samples: of user code alone, time in the kernel is not in them; to sample it, too: "
+            "sudo sysctl kernel.perf_event_paranoid=1"
+        )
+
+    def _refused(self, error: StartError) -> ObserverError:
+        number, step, event, cpu = error.args
+        if step == OPEN:
+            sampled = self._events[event].event
+            spec = sampled.spec
+            reason, remedy = explain(
+                number, hardware=spec.hardware, tracepoint=spec.tracepoint, cpu=cpu
+            )
+            return ObserverError(f"samples: {sampled.name}: {reason}; {remedy}")
+        if step == MAP and number in (errno.EPERM, errno.ENOMEM):
+            reason, remedy = rights.ring_refusal(len(online_cpus()))
+            return ObserverError(f"samples: {reason}; {remedy}")
+        what = "the record file cannot be made" if step == FILE else "the sampler cannot begin"
+        return ObserverError(
+            f"samples: {what}: {os.strerror(number)}; choose another folder by --name, or do "
+            "without: --without samples"
+        )
+
+
+def _arguments(
+    sampled: SampledEvent,
+) -> tuple[int, int, int, int, int, int, int, bool, bytes]:
+    encoding = sampled.event.spec.terms[0].encoding
+    return (
+        encoding.type,
+        encoding.config,
+        encoding.config1,
+        encoding.config2,
+        encoding.config3,
+        encoding.exclude,
+        sampled.period,
+        sampled.is_frequency,
+        json.dumps(describe(sampled)).encode(),
+    )
+
+
+def describe(sampled: SampledEvent) -> dict[str, object]:
+    """Return what the record file says of an event."""
+    event = sampled.event
+    return {
+        "name": event.name,
+        "unit": event.info.unit,
+        "factor": event.unit_factor,
+        "is_clock": sampled.is_clock,
+        "is_frequency": sampled.is_frequency,
+        "period": sampled.period,
+        "domain": str(event.domain),
+        "scope": str(event.info.scope),
+        "component": event.info.component,
+    }

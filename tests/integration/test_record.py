@@ -1,0 +1,174 @@
+"""gnomon record, and gnomon run with samples: the functions of programs whose work is known."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from commands import gnomon
+from sampled import Stack, check_shares, facts, opened, samples_with, stacks
+
+from gnomon.store.run import Run
+
+Compiled = Callable[..., Path]
+
+SHARES = {"half": 0.5, "third": 0.3, "fifth": 0.2}
+WITHOUT_FRAME_POINTERS = ("-O2", "-fomit-frame-pointer", "-pthread")
+ROUNDS = "24000"
+
+
+@pytest.fixture(scope="module")
+def shares(compiled: Compiled) -> Path:
+    """Return a program of known shares."""
+    return compiled("gcc", "shares.c", *WITHOUT_FRAME_POINTERS)
+
+
+def recorded(folder: Path, *words: str | Path, status: int = 0, command: str = "record") -> Run:
+    """Return the run of a recorded program."""
+    done = gnomon(command, "--name", "r", *words, cwd=folder)
+    assert done.returncode == status, done.stderr
+    return opened(folder / "r")
+
+
+def test_functions_have_the_shares_that_were_planted(tmp_path: Path, shares: Path) -> None:
+    run = recorded(tmp_path, "--", shares, ROUNDS)
+    counted = stacks(run)
+    check_shares(counted, SHARES)
+    # All but the start of the process is in main, and what works stands above who asked for it.
+    total = sum(counted.values())
+    assert samples_with(counted, "main") > 0.9 * total
+    (most, n), *_ = counted.most_common(1)
+    assert most[-2:] == ("half", "work") or "half" in most[-3:], most
+    assert {"main", "deal"} <= set(most)
+    assert n > 0.2 * total
+    said = facts(run)
+    assert said["complete"] >= 0.99 * said["stacks"]
+
+
+def test_shares_of_a_c_plus_plus_program_that_throws(tmp_path: Path, compiled: Compiled) -> None:
+    program = compiled("g++", "shares.cpp", "-O2", "-fomit-frame-pointer")
+    run = recorded(tmp_path, "--", program, "20000")
+    names = {f"Shared<{share}>::perform": share / 100 for share in (50, 30, 20)}
+    check_shares(stacks(run), names)
+    said = facts(run)
+    assert said["complete"] >= 0.99 * said["stacks"]
+
+
+def test_a_recursion_is_told_from_its_end(tmp_path: Path, shares: Path) -> None:
+    counted = stacks(recorded(tmp_path, "--", shares, ROUNDS, "0", "40"))
+    check_shares(counted, SHARES)
+    depths = {stack.count("recurse") for stack in counted if "work" in stack}
+    assert depths == {41}
+
+
+def test_threads_that_come_and_go(tmp_path: Path, shares: Path) -> None:
+    threads = 16
+    run = recorded(tmp_path, "--", shares, "2500", str(threads))
+    check_shares(stacks(run), SHARES)
+    tids = run.query(
+        "SELECT DISTINCT tid FROM samples JOIN locations USING (location) "
+        "JOIN paths USING (path) JOIN regions r USING (region) WHERE r.name = 'work'"
+    )
+    assert len(tids) == threads
+
+
+def test_the_profile_adds_up_to_the_samples(tmp_path: Path, shares: Path) -> None:
+    run = recorded(tmp_path, "-e", "cpu-clock,page-faults", "--", shares, "3000")
+    metrics = dict(run.query("SELECT name, unit FROM metrics WHERE component = 'samples'"))
+    assert metrics == {"CPU time": "s", "page-faults (sampled)": ""}
+    for name in metrics:
+        ((taken, weight),) = run.query(
+            f"SELECT COUNT(*), SUM(weight) FROM samples JOIN metrics m USING (metric) "
+            f"WHERE m.name = '{name}'"
+        )
+        ((inclusive, raw),) = run.query(
+            f"SELECT SUM(inclusive), SUM(raw) FROM profile JOIN metrics m USING (metric) "
+            f"WHERE m.name = '{name}' AND path = 0"
+        )
+        ((exclusive,),) = run.query(
+            f"SELECT SUM(exclusive) FROM profile JOIN metrics m USING (metric) "
+            f"WHERE m.name = '{name}'"
+        )
+        assert taken > 0
+        assert raw == taken
+        assert inclusive == pytest.approx(weight)
+        assert exclusive == pytest.approx(weight)
+
+
+def test_processes_that_fork_and_execute(tmp_path: Path, shares: Path) -> None:
+    script = f"{shares} 4000 & {shares} 4000 & wait; exec sh -c 'exec {shares} 4000'"
+    run = recorded(tmp_path, "--", "sh", "-c", script)
+    check_shares(stacks(run), SHARES)
+    pids = run.query(
+        "SELECT pid, COUNT(*) FROM samples JOIN locations USING (location) "
+        "JOIN paths USING (path) JOIN regions r USING (region) WHERE r.name = 'work' GROUP BY pid"
+    )
+    assert len(pids) == 3
+    # The same work in each.
+    counts = [n for _, n in pids]
+    assert max(counts) < 2 * min(counts)
+
+
+def test_many_forks_lose_nothing(tmp_path: Path, programs: Callable[[str], Path]) -> None:
+    forks = 1000
+    run = recorded(tmp_path, "--", programs("forks"), str(forks))
+    said = facts(run)
+    assert said["lost"] == said["without_memory"] == 0
+    assert said["samples"] > 0
+    assert not [note for note in run.head["warnings"] if note.startswith("samples:")]
+
+
+def test_a_run_has_samples_beside_its_counters(tmp_path: Path, shares: Path) -> None:
+    words = ("--with", "samples", "--samples-rate", "499", "--", shares, "8000", "4")
+    run = recorded(tmp_path, *words, command="run")
+    check_shares(stacks(run), SHARES, least=100)
+    ((sampled,),) = run.query("SELECT SUM(weight) FROM samples")
+    ((counted,),) = run.query(
+        "SELECT SUM(inclusive) * 1e-9 FROM profile JOIN metrics m USING (metric) "
+        "JOIN locations l USING (location) WHERE m.name = 'task-clock' AND path = 0 "
+        "AND l.kind = 'command'"
+    )
+    assert sampled == pytest.approx(counted, rel=0.2)
+    # Those of the four threads that work are theirs, although the kernel switches between them.
+    of_thread = run.query(
+        "SELECT tid, inclusive * 1e-9 FROM profile JOIN metrics m USING (metric) "
+        "JOIN locations l USING (location) WHERE m.name = 'task-clock' AND path = 0 "
+        "AND l.kind = 'thread' ORDER BY inclusive DESC LIMIT 4"
+    )
+    total = sum(seconds for _, seconds in of_thread)
+    assert all(0.15 < seconds / total < 0.35 for _, seconds in of_thread), of_thread
+
+
+def test_a_process_that_runs_already(tmp_path: Path, shares: Path) -> None:
+    with subprocess.Popen([str(shares), "1000000", "4"]) as program:
+        try:
+            run = recorded(tmp_path, "-p", str(program.pid), "-d", "1")
+        finally:
+            program.kill()
+    check_shares(stacks(run), SHARES)
+    tids = run.query("SELECT DISTINCT tid FROM samples JOIN locations USING (location)")
+    assert len(tids) >= 4
+    assert run.head["command"] == ["shares--O2--fom", "-p", str(program.pid)]
+
+
+def test_a_process_until_it_ends(tmp_path: Path, shares: Path) -> None:
+    with subprocess.Popen([str(shares), "20000"]) as program:
+        run = recorded(tmp_path, "-p", str(program.pid))
+    assert samples_with(stacks(run), "work") > 0
+
+
+def test_the_machine_while_a_command_runs(tmp_path: Path, shares: Path) -> None:
+    run = recorded(tmp_path, "-a", "--", shares, "10000")
+    counted: dict[Stack, int] = stacks(run)
+    assert any("work" in stack for stack in counted)
+    assert run.head["command"] == ["machine"]
+
+
+def test_periods_are_weights(tmp_path: Path, shares: Path) -> None:
+    run = recorded(tmp_path, "-c", "2000000", "--", shares, "8000")
+    weights = {round(weight, 9) for (weight,) in run.query("SELECT weight FROM samples")}
+    assert weights == {0.002}
+    ((description,),) = run.query("SELECT description FROM metrics WHERE name = 'CPU time'")
+    assert description == "samples of cpu-clock, every 2000000 ns"

@@ -1,0 +1,193 @@
+"""Sampling where something is in the way: kills, rights, full disks, options that make no sense."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from commands import GNOMON, WITHOUT_RIGHTS, gnomon, run
+from mpi import BOTH, Mpi, launch
+from sampled import check_shares, facts, opened, samples_with, stacks
+from test_record import SHARES, WITHOUT_FRAME_POINTERS
+
+from gnomon.cli.main import main
+from gnomon.store.record_file import open_records
+
+Compiled = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def shares(compiled: Compiled) -> Path:
+    """Return a program of known shares."""
+    return compiled("gcc", "shares.c", *WITHOUT_FRAME_POINTERS)
+
+
+def test_a_program_that_is_killed(tmp_path: Path, shares: Path) -> None:
+    # The kernel kills it when it has used a second of CPU time.
+    script = f"ulimit -t 1; exec {shares} 100000000"
+    done = gnomon("record", "--name", "r", "--", "sh", "-c", script, cwd=tmp_path)
+    assert done.returncode == -signal.SIGKILL
+    check_shares(stacks(opened(tmp_path / "r")), SHARES)
+
+
+def taken(folder: Path) -> int:
+    """Return how many samples the recording in a folder has by now."""
+    files = list(folder.glob("r.gnomon.raw/*.samples.gnrec"))
+    return sum(len(open_records(file).columns("sample")) for file in files)
+
+
+def test_gnomon_is_killed(tmp_path: Path, shares: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    command = [GNOMON, "record", "--name", "r", "--", str(shares), "60000"]
+    with subprocess.Popen(command, cwd=tmp_path) as recorder:
+        while recorder.poll() is None and taken(tmp_path) < 50:
+            time.sleep(0.05)
+        recorder.kill()
+    assert recorder.returncode == -signal.SIGKILL
+    assert main(["repair", str(tmp_path / "r")]) == 0
+    capfd.readouterr()
+    found = opened(tmp_path / "r")
+    assert samples_with(stacks(found), "work") > 0
+    assert any("gnomon run was killed" in note for note in found.head["warnings"])
+
+
+@pytest.mark.parametrize("mpi", BOTH, ids=str)
+def test_each_rank_has_its_samples(tmp_path: Path, shares: Path, mpi: Mpi) -> None:
+    words = (GNOMON, "run", "--with", "samples", "--name", "job", "--", shares, "6000")
+    launch(mpi, 2, *words, folder=tmp_path)
+    found = opened(tmp_path / "job")
+    check_shares(stacks(found), SHARES, least=60)
+    ranks = found.query("SELECT DISTINCT rank FROM samples JOIN locations USING (location)")
+    assert sorted(ranks) == [(0,), (1,)]
+
+
+def test_repetitions_are_kept_apart(tmp_path: Path, shares: Path) -> None:
+    words = ("run", "--with", "samples", "-r", "2", "--name", "r", "--", shares, "5000")
+    done = gnomon(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = opened(tmp_path / "r")
+    assert found.query("SELECT DISTINCT repetition FROM samples ORDER BY 1") == [(0,), (1,)]
+    ((taken,),) = found.query("SELECT COUNT(*) FROM samples")
+    assert facts(found)["samples"] == taken
+
+
+def test_at_level_2_the_kernel_is_left_out(
+    paranoid: Callable[[int], None],
+    tmp_path: Path,
+    shares: Path,
+) -> None:
+    paranoid(2)
+    done = run(*WITHOUT_RIGHTS, GNOMON, "record", "--name", "r", "--", shares, "8000", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = opened(tmp_path / "r")
+    check_shares(stacks(found), SHARES, least=100)
+    assert found.query("SELECT domain FROM metrics WHERE name = 'CPU time'") == [("user",)]
+    assert found.query("SELECT COUNT(*) FROM regions WHERE module = '[kernel]'") == [(0,)]
+    assert any(note.startswith("samples: of user code alone") for note in found.head["warnings"])
+
+
+def test_at_level_2_the_machine_is_refused(
+    paranoid: Callable[[int], None],
+    tmp_path: Path,
+) -> None:
+    paranoid(2)
+    done = run(*WITHOUT_RIGHTS, GNOMON, "record", "-a", "-d", "1", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "samples: cpu-clock: " in done.stderr
+    assert "perf_event_paranoid" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_users_process_is_refused(
+    paranoid: Callable[[int], None],
+    tmp_path: Path,
+) -> None:
+    paranoid(2)
+    done = run(*WITHOUT_RIGHTS, GNOMON, "record", "-p", "1", "-d", "1", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder on a file system that is soon full."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = run("mount", "-t", "tmpfs", "-o", "size=320k", "tmpfs", folder)
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here ({mounted.stderr.strip()}): needs root")
+    yield folder
+    run("umount", folder)
+
+
+def test_a_full_disk_ends_sampling_and_not_the_program(
+    small_disk: Path, tmp_path: Path, shares: Path
+) -> None:
+    marker = tmp_path / "went on"
+    words = ("record", "-F", "5000", "--name", small_disk / "r")
+    done = gnomon(*words, "--", "sh", "-c", f"{shares} 60000; touch '{marker}'; exit 3")
+    assert done.returncode == 3
+    assert marker.exists()
+    assert done.stderr.count("No space left on device") >= 1
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("-F", "0", "--", "true"), "must be at least 1"),
+        (("-F", "fast", "--", "true"), "not a whole number"),
+        (("-c", "5", "--", "true"), "no sample more often"),
+        (("-c", "100000", "-F", "10", "--", "true"), "exclude each other"),
+        (("--stack", "64", "--", "true"), "63 KB at most"),
+        (("-e", "no-such-event", "--", "true"), "no-such-event"),
+        (("-e", "io:::read_bytes", "--", "true"), "cannot be sampled"),
+        (("-d", "1", "--", "true"), "timeout S program"),
+        (("-a",), "for how long"),
+        (("-p", "0"), "must be above 0"),
+        (("-a", "-p", "5"), "exclude each other"),
+        ((), "no program"),
+        (("--force", "--", "true"), "--force goes with --name"),
+    ],
+)
+def test_options_that_make_no_sense(tmp_path: Path, words: tuple[str, ...], why: str) -> None:
+    done = gnomon("record", *words, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert why in done.stderr
+    assert done.stderr.count("\n") <= 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_that_is_not_there(tmp_path: Path) -> None:
+    done = gnomon("record", "-p", str(2**22 - 1), cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "no such process" in done.stderr
+
+
+def test_a_rate_above_the_kernels_is_lowered(tmp_path: Path) -> None:
+    highest = int(Path("/proc/sys/kernel/perf_event_max_sample_rate").read_text())
+    done = gnomon("record", "-F", str(highest + 1), "--name", "r", "--", "true", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"samples: {highest} a second instead of {highest + 1}" in done.stderr
+
+
+def test_the_emulated_pmu_is_not_sampled(tmp_path: Path) -> None:
+    done = gnomon("run", "--with", "samples,emulated", "--", "true", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "samples would be of the emulator" in done.stderr
+
+
+def test_the_program_is_as_without_samples(tmp_path: Path) -> None:
+    script = (
+        "import os, resource, sys; print(sorted(os.listdir('/proc/self/fd')), "
+        "resource.getrlimit(resource.RLIMIT_NOFILE), sorted(os.environ)); sys.exit(9)"
+    )
+    python = ("/usr/bin/python3", "-c", script)
+    bare = run(*python, cwd=tmp_path)
+    done = gnomon("record", "--name", "r", "--", *python, cwd=tmp_path)
+    assert done.returncode == bare.returncode == 9
+    assert done.stdout.replace("'GNOMON_RUN_DIR', 'GNOMON_WITHOUT', ", "") == bare.stdout
+    assert facts(opened(tmp_path / "r"))["samples"] >= 0

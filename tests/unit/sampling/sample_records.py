@@ -1,0 +1,87 @@
+"""A writer of the sampler's record files that shares nothing with the reader but the layout."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import record_layout
+
+Row = Sequence[Any]
+
+# Of native/sampling/sample_file.h: struct format, and name, offset, type and count of its fields.
+KINDS: Mapping[str, tuple[str, Sequence[tuple[str, int, int, int]]]] = {
+    "setup": ("QQII", [("monotonic_ns", 0, 8, 1), ("realtime_ns", 8, 8, 1),
+                       ("stack_bytes", 16, 4, 1), ("n_cpus", 20, 4, 1)]),
+    "event": ("", []),
+    "module": ("IIiI64s", [("module", 0, 4, 1), ("kind", 4, 4, 1), ("pid", 8, 0x14, 1),
+                           ("build_id_bytes", 12, 4, 1), ("build_id", 16, 1, 64)]),
+    "path": ("", []),
+    "place": ("QI4x", [("offset", 0, 8, 1), ("module", 8, 4, 1)]),
+    "node": ("I", [("place", 0, 4, 1)]),
+    "branch": ("II", [("node", 0, 4, 1), ("parent", 4, 4, 1)]),
+    "process": ("Ii16s", [("process", 0, 4, 1), ("pid", 4, 0x14, 1), ("name", 8, 0x31, 16)]),
+    "thread": ("IIi16s", [("thread", 0, 4, 1), ("process", 4, 4, 1), ("tid", 8, 0x14, 1),
+                          ("name", 12, 0x31, 16)]),
+    "sample": ("QQIIHHBB2x", [("time_ns", 0, 8, 1), ("weight", 8, 8, 1), ("thread", 16, 4, 1),
+                              ("node", 20, 4, 1), ("cpu", 24, 2, 1), ("event", 26, 2, 1),
+                              ("end", 28, 1, 1), ("flags", 29, 1, 1)]),
+    "loss": ("QQII", [("time_ns", 0, 8, 1), ("count", 8, 8, 1), ("kind", 16, 4, 1),
+                      ("cpu", 20, 4, 1)]),
+    "kernel": ("", []),
+}  # fmt: skip
+
+NONE = 0xFFFFFFFF
+CLOCK = {
+    "name": "cpu-clock", "unit": "ns", "factor": 1, "is_clock": True, "is_frequency": True,
+    "period": 997, "domain": "all", "scope": "thread", "component": "kernel",
+}  # fmt: skip
+
+
+def records() -> dict[str, list[Row]]:
+    """Return the records of a program whose main calls work in the kernel, and is called itself."""
+    return {
+        "setup": [(1000, 1_700_000_000_000_001_000, 32768, 2)],
+        "event": [(0, json.dumps(CLOCK))],
+        "module": [(0, 0, -1, 0, b""), (1, 1, -1, 0, b""), (2, 2, 50, 2, b"\xab\xcd"),
+                   (3, 3, 50, 0, b"")],
+        "path": [(0, "[kernel]"), (1, "(truncated)"), (2, "/bin/app"), (3, "[jit]")],
+        "place": [(0x100, 2), (0x200, 2), (0xFFFF, 0), (1, 1), (0x7000, 3)],
+        "node": [(0,), (1,), (2,), (3,), (1,), (4,)],
+        "branch": [(0, NONE), (3, NONE), (5, 0)],
+        "process": [(0, 50, b"app"), (0, 50, b"other")],
+        "thread": [(0, 0, 50, b"app"), (1, 0, 51, b"worker")],
+        "sample": [(1500, 1000, 0, 2, 0, 0, 0, 0), (2500, 1000, 1, 4, 1, 0, 1, 0),
+                   (3500, 1000, 1, 1, 1, 0, 0, 1), (4500, 1000, 0, 5, 0, 0, 0, 0)],
+        "loss": [(5000, 3, 0, 1), (5000, 1, 1, 0)],
+        "kernel": [(2, "do_work")],
+    }  # fmt: skip
+
+
+def write(path: Path, rows: Mapping[str, Sequence[Row]]) -> Path:
+    """Write a record file with these records of each kind, and return its path."""
+    heads = fields = b""
+    blocks: list[record_layout.Block | None] = []
+    for number, (kind, (layout, columns)) in enumerate(KINDS.items()):
+        size = struct.calcsize("<" + layout) if layout else 0
+        heads += struct.pack("<24sII", kind.encode(), size, len(columns))
+        fields += b"".join(
+            struct.pack("<24sIHH", name.encode(), offset, code, count)
+            for name, offset, code, count in columns
+        )
+        data = b"".join(
+            struct.pack("<" + layout, *row) if layout
+            else record_layout.text(row[0], row[1].encode())
+            for row in rows.get(kind, ())
+        )  # fmt: skip
+        blocks.append((number, data))
+    tables = heads + fields
+    header = record_layout.header(
+        kinds=tables, n_kinds=len(KINDS), n_fields=len(fields) // 32, writer=b"samples",
+        tail=record_layout.BEGIN + record_layout.BLOCK_BYTES * len(blocks),
+    )  # fmt: skip
+    path.write_bytes(header + record_layout.body(blocks))
+    return path

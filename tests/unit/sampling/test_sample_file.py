@@ -1,0 +1,149 @@
+"""What the sampler wrote, read back; and files whose records make no sense."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import sample_records
+from hypothesis import given
+from hypothesis import strategies as st
+from sample_records import CLOCK, NONE
+
+from gnomon.errors import FormatError
+from gnomon.model.capability_result import rows_of
+from gnomon.sampling import sample_tables
+from gnomon.sampling.sample_file import read_samples
+from gnomon.store.record_file import open_records
+
+
+def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
+    path = sample_records.write(tmp_path / "n.1.2.samples.gnrec", sample_records.records())
+    samples = read_samples(open_records(path))
+    assert samples.node_parents.tolist() == [NONE, 0, 1, NONE, 3, 0]
+    assert samples.modules[2].build_id == "abcd"
+    assert [task.name for task in samples.processes] == ["other"]
+    assert [(task.number, task.name) for task in samples.threads] == [(50, "app"), (51, "worker")]
+    assert samples.epoch_ns == 1_700_000_000_000_000_000
+    assert samples.kernel_names == {2: "do_work"}
+
+
+def test_tables_hold_each_sample_and_its_path(tmp_path: Path) -> None:
+    sample_records.write(tmp_path / "n.1.2.samples.gnrec", sample_records.records())
+    collected = sample_tables.collect(tmp_path)
+    tables = list(collected.tables)
+    regions = {row["region"]: row["name"] for row in rows_of(tables, "regions")}
+    paths = {row["path"]: row for row in rows_of(tables, "paths")}
+
+    def stack(path: Any) -> list[Any]:
+        row = paths[path]
+        above = stack(row["parent"]) if row["parent"] != -1 else []
+        return [*above, regions[row["region"]]]
+
+    taken = [
+        (row["location"], row["time_ns"], stack(row["path"])[1:])
+        for row in rows_of(tables, "samples")
+    ]
+    (app, worker) = (
+        row["location"] for row in rows_of(tables, "locations") if row["kind"] == "thread"
+    )
+    outer, inner = regions[1], regions[2]
+    assert taken == [
+        (app, 1_700_000_000_000_001_500, [outer, inner, "do_work"]),
+        (worker, 1_700_000_000_000_002_500, ["(truncated)", inner]),
+        (worker, 1_700_000_000_000_003_500, [outer, inner]),
+        (app, 1_700_000_000_000_004_500, [outer, "[jit]"]),
+    ]
+    values: dict[Any, Any] = {
+        (row["location"], *stack(row["path"])[1:]): (row["inclusive"], row["exclusive"], row["raw"])
+        for row in rows_of(tables, "profile")
+    }
+    us = pytest.approx(1e-6)
+    assert values[app, outer] == (pytest.approx(2e-6), 0, 2)
+    assert values[app, outer, inner] == (us, 0, 1)
+    assert values[app, outer, inner, "do_work"] == (us, us, 1)
+    assert values[worker,] == (pytest.approx(2e-6), 0, 2)
+    assert collected.facts == {
+        "samples": 4, "lost": 3, "throttled": 1, "without_memory": 0, "stacks": 4, "complete": 3,
+        "guessed": 1, "shortened": 0,
+    }  # fmt: skip
+    assert [note.partition(" because")[0] for note in collected.warnings] == [
+        "samples: 3 of 7 were lost",
+        "samples: the kernel paused sampling 1 times to limit its cost; take fewer (a lower rate)",
+        "samples: 25.0 % of the stacks are not complete; these stand below (truncated)",
+    ]
+
+
+def test_a_node_whose_branch_came_last_is_not_there(tmp_path: Path) -> None:
+    rows = sample_records.records()
+    rows["branch"].append((6, 1))
+    path = sample_records.write(tmp_path / "n.1.2.samples.gnrec", rows)
+    assert len(read_samples(open_records(path)).node_parents) == 6
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "why"),
+    [
+        ("place", (1, 4), "the module of a place is number 4 of 4"),
+        ("node", (5,), "the place of a node is number 5 of 5"),
+        ("branch", (4, 4), "a node comes before its parent"),
+        ("thread", (1, 1, 5, b""), "the process of a thread is number 1 of 1"),
+        ("thread", (9, 0, 5, b""), "thread 9 of 3"),
+        ("module", (9, 2, 5, 0, b""), "module 4 is malformed"),
+        ("module", (4, 4, 5, 0, b""), "module 4 is malformed"),
+        ("module", (4, 2, 5, 65, b""), "module 4 is malformed"),
+        ("sample", (0, 0, 2, 0, 0, 0, 0, 0), "the thread of a sample is number 2 of 2"),
+        ("sample", (0, 0, 0, 6, 0, 0, 0, 0), "the node of a sample is number 6 of 6"),
+        ("sample", (0, 0, 0, 0, 0, 1, 0, 0), "the event of a sample is number 1 of 1"),
+        ("event", (1, "no JSON"), "Expecting value"),
+        ("event", (1, "[1]"), "event 1 is malformed"),
+        ("event", (1, json.dumps({**CLOCK, "name": 3})), "event 1 has no name"),
+        ("event", (1, json.dumps({**CLOCK, "factor": float("nan")})), "event 1 has no factor"),
+        ("event", (2, json.dumps(CLOCK)), "1"),
+    ],
+)
+def test_numbers_of_nothing_are_refused(
+    tmp_path: Path, kind: str, row: tuple[Any, ...], why: str
+) -> None:
+    rows = sample_records.records()
+    rows[kind].append(row)
+    path = sample_records.write(tmp_path / "n.1.2.samples.gnrec", rows)
+    with pytest.raises(FormatError) as error:
+        read_samples(open_records(path))
+    assert f"its records are not those of samples: {why}" in str(error.value)
+
+
+def test_a_file_that_says_nothing_of_itself_is_refused(tmp_path: Path) -> None:
+    rows = {**sample_records.records(), "setup": []}
+    sample_records.write(tmp_path / "n.1.2.samples.gnrec", rows)
+    collected = sample_tables.collect(tmp_path)
+    assert list(collected.tables) == []
+    (note,) = collected.warnings
+    assert note.startswith("samples: n.1.2.samples.gnrec: ")
+    assert "none says how it was sampled" in note
+
+
+@given(seed=st.integers(0, 1 << 30))
+def test_any_numbers_give_tables_or_the_reason(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    random = Random(seed)
+    rows = sample_records.records()
+    for _ in range(random.randrange(1, 4)):
+        kind = random.choice(["module", "place", "node", "branch", "process", "thread", "sample",
+                              "loss", "setup"])  # fmt: skip
+        layout = sample_records.KINDS[kind][0]
+        row = list(random.choice(rows[kind]))
+        at = random.randrange(len(row))
+        if isinstance(row[at], int):
+            bits = {"Q": 64, "I": 32, "i": 31, "H": 16, "B": 8}[layout.replace("4x", "")[at]]
+            row[at] = random.choice([random.randrange(8), (1 << bits) - 1, (1 << bits) // 2,
+                                     random.getrandbits(bits)])  # fmt: skip
+        rows[kind].insert(random.randrange(len(rows[kind]) + 1), tuple(row))
+    folder = tmp_path_factory.mktemp("any")
+    sample_records.write(folder / "n.1.2.samples.gnrec", rows)
+    tables = list(sample_tables.collect(folder).tables)
+    assert all(len(table) for table in tables if table.schema.name in ("regions", "paths"))
