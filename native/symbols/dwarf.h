@@ -138,6 +138,7 @@ struct gn_unit {
 	bool has_lines;
 	uint16_t language;
 	const char *name, *folder;
+	bool was_read;		 /* its entries, with what follows of them */
 	struct gn_vector scopes; /* struct gn_scope, by offset; filled where entries were read */
 	struct gn_line_files *files; /* of its line table, once read */
 };

@@ -116,6 +116,8 @@ void gn_dwarf_calls(struct gn_dwarf *dwarf, struct gn_unit *unit, uint32_t unit_
 	struct level levels[DEPTH_MAX];
 	size_t depth = 0;
 
+	unit->was_read = true;
+	unit->scopes.n = 0;
 	levels[0] = (struct level){UINT32_MAX, GN_NO_CALL};
 	while (gn_left(&cursor)) {
 		const uint64_t offset = (uint64_t)(cursor.next - dwarf->info.data);

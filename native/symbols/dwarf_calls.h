@@ -17,7 +17,7 @@ struct gn_call {
 };
 
 /* Reads a unit's entries. `calls` gets those that hold one of the sorted addresses whose unit this
- * is, `innermost` the number of the deepest of each. */
+ * is, `innermost` the number of the deepest of each. Without addresses, only scopes are noted. */
 void gn_dwarf_calls(struct gn_dwarf *dwarf, struct gn_unit *unit, uint32_t unit_number,
 		    const uint64_t *addresses, const uint32_t *unit_of, size_t n,
 		    struct gn_vector *calls, uint32_t *innermost);

@@ -1,6 +1,7 @@
 #include "dwarf_names.h"
 
 #include "demangle.h"
+#include "dwarf_calls.h"
 
 #include <stdio.h>
 
@@ -100,6 +101,15 @@ static bool qualify(struct gn_dwarf *dwarf, struct gn_unit *unit, uint64_t offse
 	int length;
 
 	*text = '\0';
+	/* With link-time optimization, what is inlined is declared in other units than the code's.
+	 */
+	if (!unit->was_read) {
+		struct gn_vector none = {0};
+
+		gn_dwarf_calls(dwarf, unit, 0, NULL, NULL, 0, &none, NULL);
+		scopes = unit->scopes.data;
+		scope = scope_at(unit, offset);
+	}
 	while (scope && scope->parent < unit->scopes.n && n_parts < SCOPES_MAX) {
 		struct names names;
 

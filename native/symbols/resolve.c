@@ -6,6 +6,7 @@
 #include "dwarf_names.h"
 #include "dwarf_ranges.h"
 #include "elf_symbols.h"
+#include "plt.h"
 #include "unwind_bounds.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@
 #define NO_UNIT UINT32_MAX
 #define FRAMES_MAX ((size_t)1 << 24)
 #define NAME_MAX_BYTES 65536
+#define PLT_MARK "@plt"
 
 /* What is known of one module while it is asked about. */
 struct resolver {
@@ -92,19 +94,21 @@ static uint32_t path_number(struct resolver *resolver, uint32_t unit_number, uin
 
 /* --- functions -------------------------------------------------------------------------------- */
 
+/* Demangled, without the version in memcpy@@GLIBC_2.14, but with the mark of a stub: memcpy@plt. */
 static uint32_t symbol_name(struct resolver *resolver, const struct gn_function *function)
 {
 	struct gn_texts *texts = &resolver->answer->texts;
-	char *version;
+	const char *mark = strchr(function->name + 1, '@');
+	const size_t length = mark ? (size_t)(mark - function->name) : strlen(function->name);
+	char *name;
 
-	if (gn_demangle(function->name, resolver->text, NAME_MAX_BYTES))
-		return gn_texts_number(texts, resolver->text);
-	if (snprintf(resolver->text, NAME_MAX_BYTES, "%s", function->name) >= NAME_MAX_BYTES)
+	if (length >= NAME_MAX_BYTES - sizeof(PLT_MARK))
 		return 0;
-	/* memcpy@@GLIBC_2.14 */
-	version = strchr(resolver->text + 1, '@');
-	if (version)
-		*version = '\0';
+	name = memcpy(gn_arena_alloc(&resolver->answer->arena, length + 1), function->name, length);
+	if (!gn_demangle(name, resolver->text, NAME_MAX_BYTES - sizeof(PLT_MARK)))
+		memcpy(resolver->text, name, length + 1);
+	if (mark && !strcmp(mark, PLT_MARK))
+		strcat(resolver->text, PLT_MARK);
 	return gn_texts_number(texts, resolver->text);
 }
 
@@ -191,6 +195,7 @@ void gn_resolve_files(struct gn_elf *module, struct gn_elf *debug, struct gn_elf
 	else
 		gn_elf_symbols_add_mini(&resolver.symbols, module);
 	answer->has_symbols = resolver.symbols.functions.n;
+	gn_plt_add(&resolver.symbols, module);
 	gn_elf_symbols_sort(&resolver.symbols);
 	resolver.text = gn_arena_alloc(arena, NAME_MAX_BYTES);
 	if (!gn_elf_section(module, ".debug_info") && debug)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -107,6 +108,14 @@ def test_names_are_those_of_the_source(tmp_path: Path) -> None:
     fortran = compile_program(tmp_path, "fortran", "-O0", "-g")
     addresses = instructions(fortran)
     assert "heat::relax" in functions(frames_of(fortran, addresses), addresses)
+
+
+def test_names_with_link_time_optimization(tmp_path: Path) -> None:
+    # Code, and the declarations of what was inlined into it, are in different units.
+    program = compile_program(tmp_path, "cxx", "-O2", "-g", "-flto")
+    addresses = instructions(program)
+    names = functions(frames_of(program, addresses), addresses)
+    assert {"solver::step", "solver::step::{lambda}::operator()"} <= names
 
 
 def test_functions_of_symbols_begin_where_nm_says(tmp_path: Path) -> None:
@@ -218,6 +227,22 @@ def test_addresses_in_no_code_have_no_name(tmp_path: Path) -> None:
     assert [frames.at(address) for address in odd] == [(Frame("", "", 0, False, 0),)] * 4
     assert frames.at(77) == ()
     assert len(frames_of(program, []).addresses) == 0
+
+
+def test_stubs_are_named_by_what_they_call(tmp_path: Path) -> None:
+    if platform.machine() != "x86_64":
+        pytest.skip("stubs are named on x86-64")
+    for option in ("-fcf-protection=none", "-fcf-protection=full"):
+        program = compile_program(tmp_path, "cxx", "-O1", "-Wl,-z,lazy", option)
+        listing = run("objdump", "-d", "-C", program)
+        stubs = re.findall(r"^([0-9a-f]+) <(.+@plt)>:$", listing, re.MULTILINE)
+        named = {int(start, 16): name.partition("@")[0] for start, name in stubs}
+        frames = frames_of(program, list(named))
+        assert len(named) >= 3
+        for start, name in named.items():
+            own = frames.at(start)[0]
+            assert own.function.partition("@plt")[0] == name, own
+            assert own.start == start
 
 
 def test_many_addresses_of_a_system_library(tmp_path: Path) -> None:
