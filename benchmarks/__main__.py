@@ -27,6 +27,7 @@ from benchmarks import (
     store,
     symbols,
     throughput,
+    unwind,
     view,
 )
 from benchmarks.table import Table
@@ -40,6 +41,7 @@ BENCHMARKS = {
     "sections": ("a section's start and stop beside PAPI's regions", sections.run),
     "leaks": ("event sets that come and go, 100,000 times", leaks.run),
     "clocks": ("reading the clock", clocks.run),
+    "unwind": ("call stacks from copies of a Python program's stack", unwind.run),
     "emulated": ("CPU time of emulated counting, beside Valgrind", emulated.run),
     "ranks": ("one report for all tasks of an MPI job", ranks.run),
     "stat": ("watching all CPUs every second, beside perf stat and vmstat", stat.run),

@@ -4,6 +4,7 @@
 
 #include <gnomon/unwind.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 

@@ -5,21 +5,13 @@
  *	unwind_steps loader|program N MOST PROGRAM [ARGUMENT...]
  *
  * Begins with the loader's first instruction or with the program's. Prints how many stacks were
- * looked at, how many were the same as the calls, and how many have a frame that was guessed; stops
- * after MOST instructions. x86-64 only.
+ * looked at, how many were the same as the calls, how many have a frame that was guessed, and how
+ * many of these were not the same; stops after MOST instructions. x86-64 only.
  */
-#include <gnomon/unwind.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <sys/ptrace.h>
-#include <sys/uio.h>
-#include <sys/user.h>
 
-#include "check.h"
-#include "unwind_maps.h"
+#include "stopped_process.h"
 
 #define STACK_BYTES 65536u
 #define DEPTH_MAX 4096u
@@ -47,26 +39,6 @@ static struct gn_unwind_files *files;
 static struct gn_unwind_space *space;
 static pid_t child;
 
-static size_t copy_memory(uint64_t address, void *to, size_t bytes)
-{
-	size_t done = 0;
-
-	/* A page at a time: the last one may be missing. */
-	while (done < bytes) {
-		size_t piece = 4096 - (address + done) % 4096;
-		struct iovec local, remote;
-
-		if (piece > bytes - done)
-			piece = bytes - done;
-		local = (struct iovec){(char *)to + done, piece};
-		remote = (struct iovec){(void *)(uintptr_t)(address + done), piece};
-		if (process_vm_readv(child, &local, 1, &remote, 1, 0) != (ssize_t)piece)
-			break;
-		done += piece;
-	}
-	return done;
-}
-
 static struct region *region_of(uint64_t sp)
 {
 	char path[64], line[4200];
@@ -93,17 +65,6 @@ static struct region *region_of(uint64_t sp)
 	}
 	CHECK(!"the stack pointer is in a mapping");
 	return NULL;
-}
-
-static struct gn_unwind_registers registers_of(const struct user_regs_struct *user)
-{
-	return (struct gn_unwind_registers){
-		.value = {user->rax, user->rdx, user->rcx, user->rbx, user->rsi, user->rdi,
-			  user->rbp, user->rsp, user->r8, user->r9, user->r10, user->r11, user->r12,
-			  user->r13, user->r14, user->r15, user->rip},
-		.machine = GN_UNWIND_X86_64,
-		.thread = child,
-	};
 }
 
 static void push(uint64_t slot, uint64_t address, struct region *interrupted)
@@ -161,18 +122,18 @@ static void show(const char *what, const uint64_t *addresses, uint32_t n)
 	printf("\n");
 }
 
-static uint32_t n_stacks, n_equal, n_complete, n_guessed, n_shown;
+static uint32_t n_stacks, n_equal, n_complete, n_guessed, n_misled, n_shown;
 
 static void compare(const struct user_regs_struct *user)
 {
 	static uint8_t stack[STACK_BYTES];
 	static struct gn_unwind_frame frames[DEPTH_MAX];
 	static uint64_t expected[DEPTH_MAX], unwound[DEPTH_MAX];
-	const struct gn_unwind_registers registers = registers_of(user);
+	const struct gn_unwind_registers registers = dwarf_registers(user, child);
 	bool is_coroutine, is_equal;
 	const uint32_t n = expected_stack(user->rip, expected, &is_coroutine);
 	struct gn_unwind_result result;
-	size_t bytes = copy_memory(user->rsp, stack, STACK_BYTES);
+	size_t bytes = copy_memory(child, user->rsp, stack, STACK_BYTES);
 
 	CHECK_EQ(gn_unwind_stack(space, &registers, stack, user->rsp, bytes, frames, DEPTH_MAX,
 				 &result),
@@ -186,6 +147,7 @@ static void compare(const struct user_regs_struct *user)
 	is_equal = (result.n == n || (is_coroutine && result.n == n + 1)) &&
 		   !memcmp(unwound, expected, n * sizeof(*expected));
 	n_equal += is_equal;
+	n_misled += !is_equal && result.n_guessed;
 	if (!is_equal && n_shown++ < SHOWN_MAX) {
 		printf("at %" PRIx64 ", sp %" PRIx64 ", end %d:\n", (uint64_t)user->rip,
 		       (uint64_t)user->rsp, (int)result.end);
@@ -214,7 +176,7 @@ static void deliver(int signal, const struct user_regs_struct *before)
 		return;
 	if (after.rsp == before->rsp)
 		return;
-	CHECK(copy_memory(after.rsp, &restorer, 8) == 8);
+	CHECK(copy_memory(child, after.rsp, &restorer, 8) == 8);
 	current = region_of(after.rsp);
 	push(before->rsp - 1, before->rip, current == interrupted ? NULL : interrupted);
 	push(after.rsp, restorer, NULL);
@@ -232,7 +194,7 @@ static void follow(unsigned long every, unsigned long most)
 	for (unsigned long i = 0; i < most; i++) {
 		bool is_syscall;
 
-		copy_memory(before.rip, code, sizeof(code));
+		copy_memory(child, before.rip, code, sizeof(code));
 		is_syscall = code[0] == 0x0f && code[1] == 0x05;
 		CHECK(!ptrace(PTRACE_SINGLESTEP, child, 0, 0));
 		CHECK(waitpid(child, &status, 0) == child);
@@ -249,7 +211,7 @@ static void follow(unsigned long every, unsigned long most)
 		if (is_call(code)) {
 			uint64_t address;
 
-			CHECK(copy_memory(after.rsp, &address, 8) == 8);
+			CHECK(copy_memory(child, after.rsp, &address, 8) == 8);
 			push(after.rsp, address, NULL);
 		}
 		if (is_syscall)
@@ -325,7 +287,7 @@ int main(int argc, char **argv)
 	gn_unwind_space_free(space);
 	gn_unwind_files_free(files);
 	printf("%" PRIu32 " stacks: %" PRIu32 " as called, %" PRIu32 " complete, %" PRIu32
-	       " with a guess\n",
-	       n_stacks, n_equal, n_complete, n_guessed);
+	       " with a guess, %" PRIu32 " guessed wrong\n",
+	       n_stacks, n_equal, n_complete, n_guessed, n_misled);
 	return n_stacks && n_equal == n_stacks ? 0 : 1;
 }

@@ -195,32 +195,52 @@ const struct gn_rule_row *gn_space_code_row(struct gn_unwind_space *space,
 	return number == GN_ROW_NONE ? NULL : &space->code_rows.rows[number];
 }
 
-bool gn_space_is_behind_call(struct gn_unwind_space *space, enum gn_unwind_machine machine,
-			     uint64_t address)
+/* What stands before an address; any other number is the distance to the function called. */
+enum {
+	NO_CALL = 0,
+	CALL_OF_ANYTHING = 1,
+};
+
+static uint32_t call_before(struct gn_unwind_space *space, enum gn_unwind_machine machine,
+			    uint64_t address)
 {
 	const uint64_t key = (address << 2) | 2;
 	uint8_t before[GN_CALL_BYTES_MAX];
-	uint32_t verdict;
-	bool is_behind;
+	uint64_t target, distance;
+	uint32_t call;
 	size_t n;
 
 	if (!gn_space_is_code(space, address - 1))
-		return false;
-	verdict = gn_rule_cache_find(&space->calls, key);
-	if (verdict != GN_ROW_UNSEEN)
-		return verdict;
+		return NO_CALL;
+	call = gn_rule_cache_find(&space->calls, key);
+	if (call != GN_ROW_UNSEEN)
+		return call;
 	n = read_code(space, address - sizeof(before), before, sizeof(before));
-	is_behind = n != sizeof(before) || gn_code_is_call(machine, before, n);
-	gn_rule_cache_put(&space->calls, key, is_behind, NULL);
-	return is_behind;
+	if (n == sizeof(before)) {
+		call = gn_code_is_call(machine, before, n) ? CALL_OF_ANYTHING : NO_CALL;
+		target = gn_code_call_target(machine, before + sizeof(before) - 5, address);
+		distance = target - address;
+		/* Nobody calls what lies within the call. */
+		if (target && call && distance + 8 > 16)
+			call = (uint32_t)distance;
+	} else {
+		call = CALL_OF_ANYTHING;
+	}
+	return gn_rule_cache_put(&space->calls, key, call, NULL);
+}
+
+bool gn_space_is_behind_call(struct gn_unwind_space *space, enum gn_unwind_machine machine,
+			     uint64_t address)
+{
+	return call_before(space, machine, address) != NO_CALL;
 }
 
 uint64_t gn_space_call_target(struct gn_unwind_space *space, enum gn_unwind_machine machine,
 			      uint64_t address)
 {
-	uint8_t before[5];
+	const uint32_t call = call_before(space, machine, address);
 
-	if (read_code(space, address - sizeof(before), before, sizeof(before)) != sizeof(before))
+	if (call == NO_CALL || call == CALL_OF_ANYTHING)
 		return 0;
-	return gn_code_call_target(machine, before, address);
+	return address + (uint64_t)(int64_t)(int32_t)call;
 }

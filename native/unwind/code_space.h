@@ -23,7 +23,7 @@ struct gn_unwind_space {
 	/* Where the last address was. */
 	uint32_t last;
 	struct gn_rule_cache code_rows;
-	/* By address: whether it stands behind a call. */
+	/* By address: the call that it stands behind. */
 	struct gn_rule_cache calls;
 };
 

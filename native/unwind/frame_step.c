@@ -92,10 +92,12 @@ int gn_frame_step(const struct gn_rule_row *row, const struct gn_elf_image *imag
 {
 	const struct gn_machine *machine = gn_machine(registers->machine);
 	struct step step = {.row = row, .memory = memory, .registers = registers};
-	struct gn_unwind_registers caller = *registers;
+	const size_t bytes = (machine->program_counter + 1u) * sizeof(registers->value[0]);
+	uint64_t caller[GN_UNWIND_REGISTERS_MAX];
 	bool has_return = is_executing && row->return_column < machine->stack_pointer;
 	int error;
 
+	memcpy(caller, registers->value, bytes);
 	if (image)
 		step.section =
 			row->flags & GN_ROW_DEBUG_FRAME ? &image->debug_frame : &image->eh_frame;
@@ -111,19 +113,18 @@ int gn_frame_step(const struct gn_rule_row *row, const struct gn_elf_image *imag
 		step.is_pointer_restored = row->cfa_kind == GN_RULE_OFFSET &&
 					   is_pointer_restored(&step, machine->frame_pointer);
 	}
-	caller.value[machine->stack_pointer] = step.cfa;
+	caller[machine->stack_pointer] = step.cfa;
 	for (unsigned int i = 0; i < row->n_rules; i++) {
 		const struct gn_rule *rule = &row->rules[i];
 
-		error = caller_value(&step, rule, &caller.value[rule->target]);
+		error = caller_value(&step, rule, &caller[rule->target]);
 		if (error)
 			return error;
 		has_return |= rule->target == row->return_column;
 	}
 	if (!has_return)
 		return -EBADMSG;
-	caller.value[machine->program_counter] =
-		caller.value[row->return_column] & machine->address_mask;
-	*registers = caller;
+	caller[machine->program_counter] = caller[row->return_column] & machine->address_mask;
+	memcpy(registers->value, caller, bytes);
 	return 0;
 }

@@ -3,9 +3,9 @@
 #include <string.h>
 
 static const struct gn_machine machines[] = {
-	[GN_UNWIND_X86_64] = {6, 7, 16, UINT64_MAX},
+	[GN_UNWIND_X86_64] = {6, 7, 16, 3, 15, UINT64_MAX},
 	/* Above it are signatures (pointer authentication) and tags. */
-	[GN_UNWIND_AARCH64] = {29, 31, 32, ((uint64_t)1 << 48) - 1},
+	[GN_UNWIND_AARCH64] = {29, 31, 32, 19, 29, ((uint64_t)1 << 48) - 1},
 };
 
 const struct gn_machine *gn_machine(enum gn_unwind_machine machine)

@@ -12,6 +12,9 @@ struct gn_machine {
 	uint8_t frame_pointer;
 	uint8_t stack_pointer;
 	uint8_t program_counter;
+	/* Those that functions leave as they were are among these. */
+	uint8_t first_kept;
+	uint8_t last_kept;
 	/* Bits of an address. */
 	uint64_t address_mask;
 };

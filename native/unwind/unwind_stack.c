@@ -2,10 +2,12 @@
 
 #include "stack_walk.h"
 
-/* Source: measured, of OpenBLAS's kernels: none keeps more on the stack. */
+/* Of a frame from its stack pointer on, and from a register that points to its other end. */
 #define SEARCH_BYTES 4096u
+#define SEARCH_NEAR_BYTES 256u
+#define PAGE_BYTES 4096u
 /* Frames looked at while guessing, so that a hostile stack does not take long. */
-#define SEARCH_FRAMES_MAX 4096u
+#define SEARCH_FRAMES_MAX 1024u
 /* Functions without rules that call each other. */
 #define NESTED_MAX 4u
 #define FUNCTION_BYTES_MAX 4096u
@@ -18,42 +20,101 @@ static bool calls_function_of(struct gn_walk *walk, uint64_t address, uint64_t p
 	return target && pc - target < FUNCTION_BYTES_MAX;
 }
 
-/* A frame without rules: an address further up that stands behind a call, and from which the rules
- * lead to the outermost function, is taken for its return address. That one's function may have no
- * rules either, if it is plain that it called this one. */
-static bool guess(struct gn_walk *walk, unsigned int nested, uint32_t *looked_at)
+/* Pointers to functions lie on stacks, too; before some of those stands a call that never returns.
+ */
+static bool is_function(struct gn_walk *walk, uint64_t address)
 {
-	const uint64_t sp = walk->registers.value[walk->machine->stack_pointer];
-	const uint64_t pc = walk->registers.value[walk->machine->program_counter];
-	const uint64_t first = (sp + 7) & ~(uint64_t)7;
+	const struct gn_place place = gn_space_place(walk->space, address);
+	struct gn_frame_entry entry;
 
-	for (uint64_t slot = first; slot - first < SEARCH_BYTES; slot += 8) {
+	return place.file && !gn_entry_find(&place.file->index, place.offset, &entry) &&
+	       entry.start == place.offset;
+}
+
+struct guess {
+	struct gn_walk *walk;
+	unsigned int nested;
+	uint32_t *looked_at;
+	/* Only calls of this very function count. */
+	bool is_strict;
+};
+
+static bool guess(struct gn_walk *walk, unsigned int nested, uint32_t *looked_at);
+
+/* An address that stands behind a call, and from which the rules lead to the outermost function, is
+ * taken for the frame's return address. The caller may have no rules either, if it is plain that
+ * it called this function. */
+static bool search(const struct guess *guessed, uint64_t first, uint64_t bytes)
+{
+	struct gn_walk *walk = guessed->walk;
+	const uint64_t pc = walk->registers.value[walk->machine->program_counter];
+
+	first = (first + 7) & ~(uint64_t)7;
+	for (uint64_t slot = first; slot - first < bytes; slot += 8) {
 		struct gn_walk attempt;
 		enum gn_unwind_end end;
 		uint64_t address;
+		bool is_caller;
 
-		if (*looked_at > SEARCH_FRAMES_MAX ||
+		if (*guessed->looked_at > SEARCH_FRAMES_MAX ||
 		    gn_memory_read(&walk->memory, slot, &address, 8))
 			return false;
 		address &= walk->machine->address_mask;
 		if (!address ||
-		    !gn_space_is_behind_call(walk->space, walk->registers.machine, address))
+		    !gn_space_is_behind_call(walk->space, walk->registers.machine, address) ||
+		    is_function(walk, address))
+			continue;
+		is_caller = calls_function_of(walk, address, pc);
+		if (guessed->is_strict && !is_caller)
 			continue;
 		attempt = *walk;
 		attempt.registers.value[walk->machine->stack_pointer] = slot + 8;
 		attempt.registers.value[walk->machine->program_counter] = address;
 		attempt.flags = GN_UNWIND_RETURN | GN_UNWIND_GUESSED;
 		end = gn_walk(&attempt);
-		*looked_at += attempt.n - walk->n;
+		*guessed->looked_at += attempt.n - walk->n;
 		if (end == GN_UNWIND_COMPLETE ||
-		    (end == GN_UNWIND_NO_RULES && attempt.n == walk->n + 1 && nested < NESTED_MAX &&
-		     calls_function_of(walk, address, pc) &&
-		     guess(&attempt, nested + 1, looked_at))) {
+		    (end == GN_UNWIND_NO_RULES && attempt.n == walk->n + 1 &&
+		     guessed->nested < NESTED_MAX && is_caller &&
+		     guess(&attempt, guessed->nested + 1, guessed->looked_at))) {
 			*walk = attempt;
 			return true;
 		}
 	}
 	return false;
+}
+
+/* A frame that is aligned to a page, as that of OpenBLAS's kernels, has its end in a register. */
+static bool search_by_registers(const struct guess *guessed)
+{
+	const struct gn_walk *walk = guessed->walk;
+	const uint64_t sp = walk->registers.value[walk->machine->stack_pointer];
+
+	for (unsigned int i = walk->machine->first_kept; i <= walk->machine->last_kept; i++) {
+		const uint64_t end = walk->registers.value[i];
+
+		if (i != walk->machine->stack_pointer && end > sp &&
+		    end - walk->memory.address < walk->memory.size &&
+		    search(guessed, end, SEARCH_NEAR_BYTES))
+			return true;
+	}
+	return false;
+}
+
+/* Finds the caller of a frame without rules: what earlier calls left on the stack looks like one,
+ * too, so the surest come first. */
+static bool guess(struct gn_walk *walk, unsigned int nested, uint32_t *looked_at)
+{
+	const struct guess strict = {walk, nested, looked_at, true};
+	const struct guess any = {walk, nested, looked_at, false};
+	const uint64_t sp = walk->registers.value[walk->machine->stack_pointer];
+
+	if (search(&strict, sp, SEARCH_BYTES) || search_by_registers(&strict))
+		return true;
+	/* Up to the end of an aligned frame lies a buffer, whoever wrote there last. */
+	if (sp % PAGE_BYTES == 0 && search_by_registers(&any))
+		return true;
+	return search(&any, sp, SEARCH_BYTES) || search_by_registers(&any);
 }
 
 int gn_unwind_stack(struct gn_unwind_space *space, const struct gn_unwind_registers *registers,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
+import shutil
+import signal
 import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +39,12 @@ class Stacks(NamedTuple):
     as_called: int
     complete: int
     guessed: int
+    guessed_wrong: int
+
+    def check(self, said: str) -> None:
+        """Fail unless every stack is as called; a guess may go wrong, but hardly ever does."""
+        assert self.as_called + self.guessed_wrong == self.total, said
+        assert self.guessed_wrong <= 3 + 0.02 * self.guessed, said
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +62,9 @@ def follow(steps: Path, begin: str, every: int, *program: str | Path) -> tuple[S
     """Return the counts, and all that unwind_steps printed."""
     done = subprocess.run([steps, begin, str(every), MOST, *program], capture_output=True,
                           text=True, stdin=subprocess.DEVNULL, timeout=300)  # fmt: skip
-    counts = re.search(r"(\d+) stacks: (\d+) as called, (\d+) complete, (\d+) with", done.stdout)
+    counts = re.search(
+        r"(\d+) stacks: (\d+) as called, (\d+) complete, (\d+) with a guess, (\d+)", done.stdout
+    )
     assert counts, done.stdout + done.stderr
     stacks = Stacks(*map(int, counts.groups()))
     assert done.returncode == (stacks.as_called != stacks.total)
@@ -63,7 +76,8 @@ def test_every_stack_is_as_called(tmp_path: Path, steps: Path, variant: str) -> 
     program = compiled(tmp_path, *VARIANTS[variant], PROGRAMS / "frames.c")
     stacks, said = follow(steps, "program", 1, program)
     assert stacks.total > 5000
-    assert stacks.as_called == stacks.complete == stacks.total, said
+    assert stacks.complete == stacks.total, said
+    stacks.check(said)
 
 
 @pytest.mark.parametrize("variant", ["optimized", "frame pointers"])
@@ -87,14 +101,14 @@ def test_exceptions_in_flight(tmp_path: Path, steps: Path) -> None:
 def test_assembly_without_rules_is_guessed(tmp_path: Path, steps: Path) -> None:
     program = compiled(tmp_path, "-O2", PROGRAMS / "calls_kernel.c", PROGRAMS / "no_rules.S")
     stacks, said = follow(steps, "program", 1, program)
-    assert stacks.as_called == stacks.total, said
+    stacks.check(said)
     assert stacks.guessed > 100
 
 
 def test_a_system_program_from_its_first_instruction(steps: Path) -> None:
     stacks, said = follow(steps, "loader", 7, "true")
     assert stacks.total > 5000
-    assert stacks.as_called == stacks.total, said
+    stacks.check(said)
 
 
 @pytest.mark.long
@@ -102,7 +116,7 @@ def test_a_system_program_from_its_first_instruction(steps: Path) -> None:
 def test_every_instruction_of_system_programs(steps: Path, program: str) -> None:
     stacks, said = follow(steps, "loader", 1, program)
     assert stacks.total > 50000
-    assert stacks.as_called == stacks.total, said
+    stacks.check(said)
 
 
 @pytest.mark.long
@@ -110,3 +124,73 @@ def test_a_hundred_thousand_damaged_files() -> None:
     damage = sanitized("test_unwind_damage") / "native" / "tests" / "test_unwind_damage"
     for seed in range(4):
         assert run(damage, "25000", str(1 + 2 * seed)).startswith("25000 damaged images")
+
+
+BUSY = {
+    "xz": ["xz", "-9", "-T1", "-c", "/dev/zero"],
+    "sqlite3": ["sqlite3", ":memory:", "with recursive c(x) as (select 1 union all "
+                "select x + 1 from c) select sum(x * x % 7) from c"],
+    "python3": ["/usr/bin/python3", "-c", "f = lambda n: n if n < 2 else f(n - 1) + f(n - 2)\n"
+                "while True: sorted(range(9), key=lambda x: f(12))"],
+    "node": ["node", "-e", "const f = n => n < 2 ? n : f(n - 1) + f(n - 2);\n"
+             "for (;;) [1, 2, 3].map(x => f(x + 12))"],
+}  # fmt: skip
+
+FRAMES_OF_GDB = """
+frame = gdb.newest_frame()
+while frame:
+    if frame.type() != gdb.INLINE_FRAME:
+        print(f"pc {frame.pc():x}")
+    frame = frame.older()
+"""
+
+
+@pytest.fixture
+def busy(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
+    """Yield a process that was stopped at work."""
+    command = BUSY[request.param]
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        while cpu_seconds(process.pid) < 0.5:
+            assert process.poll() is None
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def frames_of_gdb(pid: int, script: Path) -> list[int]:
+    needs("gdb")
+    script.write_text(FRAMES_OF_GDB)
+    done = subprocess.run(
+        ["gdb", "-nx", "-batch", "-p", str(pid), "-ex", "set backtrace past-main on",
+         "-ex", "set backtrace past-entry on", "-x", script],
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120, check=False,
+    )  # fmt: skip
+    return [int(pc, 16) for pc in re.findall(r"^pc ([0-9a-f]+)$", done.stdout, re.MULTILINE)]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("busy", BUSY, indirect=True)
+def test_stacks_are_those_of_gdb(tmp_path: Path, busy: subprocess.Popen[bytes]) -> None:
+    program = sanitized("unwind_process") / "native" / "tests" / "unwind_process"
+    *lines, end = run(program, str(busy.pid)).splitlines()
+    assert end == "end 0"
+    frames = [line.split() for line in lines]
+    pcs = [int(frame[0], 16) for frame in frames]
+    # gdb knows nothing of code that was made at run time.
+    n = next((i for i, frame in enumerate(frames) if frame[2] == "-"), len(frames))
+    expected = frames_of_gdb(busy.pid, tmp_path / "frames.py")
+    assert len(expected) > 2
+    assert pcs[:n] == expected[:n]
+    assert n < len(pcs) or len(expected) == len(pcs)

@@ -1,5 +1,6 @@
 /* Calls code that has no rules, which calls back. */
 long kernel(long x, long (*callback)(long x));
+long aligned_kernel(long x);
 
 static __attribute__((noinline)) long callback(long x)
 {
@@ -12,7 +13,7 @@ static __attribute__((noinline)) long middle(long x)
 {
 	volatile long saved = x;
 
-	return kernel(x, callback) + kernel(saved, 0);
+	return kernel(x, callback) + kernel(saved, 0) + aligned_kernel(x);
 }
 
 int main(int argc, char **argv)
