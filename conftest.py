@@ -52,7 +52,8 @@ def outdated(source: Path, installed: Path) -> list[str]:
         for path in sorted(source.rglob("*"))
         if path.is_file() and path.suffix not in (".pyc", ".so")
         for name in (path.relative_to(source),)
-        if name.parts[:2] != ("view", "web")  # the page's sources: what is built of them counts
+        # Of the page and of libraries in C what is built of the sources counts.
+        if name.parts[:2] != ("view", "web") and name.parts[1:2] != ("native",)
         if not (installed / name).is_file() or (installed / name).read_bytes() != path.read_bytes()
     ]
 

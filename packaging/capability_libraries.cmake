@@ -13,14 +13,14 @@ foreach(folder ${folders})
   cmake_path(GET capability FILENAME name)
   set(own ${sources})
   list(FILTER own INCLUDE REGEX "/src/gnomon/${name}/native/")
-  add_library(gnomon-${name} MODULE ${own})
+  add_library(gnomon-in-program-${name} MODULE ${own})
   # What the program is to call in the place of its own functions is seen; helpers are static.
-  set_target_properties(gnomon-${name} PROPERTIES OUTPUT_NAME gnomon_${name}
+  set_target_properties(gnomon-in-program-${name} PROPERTIES OUTPUT_NAME gnomon_${name}
                                                   C_VISIBILITY_PRESET default)
-  target_link_libraries(gnomon-${name} PRIVATE gnomon-runtime)
+  target_link_libraries(gnomon-in-program-${name} PRIVATE gnomon-runtime)
   # Each has a runtime of its own, and the end of a process still comes to it.
-  target_link_options(gnomon-${name} PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,nodelete
+  target_link_options(gnomon-in-program-${name} PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,nodelete
                                              -Wl,--no-undefined)
-  install(TARGETS gnomon-${name} LIBRARY DESTINATION gnomon/${name} COMPONENT capabilities)
-  add_dependencies(capability-libraries gnomon-${name})
+  install(TARGETS gnomon-in-program-${name} LIBRARY DESTINATION gnomon/${name} COMPONENT capabilities)
+  add_dependencies(capability-libraries gnomon-in-program-${name})
 endforeach()

@@ -1,0 +1,16 @@
+/*
+ * The program's calls that concern the signal of the samples. It sees its own setting of SIGTRAP,
+ * and no other program is executed while a signal may be on its way.
+ */
+#ifndef GNOMON_PROGRAM_CALLS_H
+#define GNOMON_PROGRAM_CALLS_H
+
+#include <signal.h>
+
+/* From now on SIGTRAP is ours. 0 or a negative errno. */
+int gn_take_signal(void (*handler)(int, siginfo_t *, void *));
+
+/* A SIGTRAP that is not ours: what the program has asked for. */
+void gn_pass_signal(int number, siginfo_t *info, void *context);
+
+#endif

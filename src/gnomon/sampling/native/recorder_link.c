@@ -1,0 +1,84 @@
+#include "recorder_link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "python_records.h"
+#include "staging.h"
+
+/* A recorder that does not answer is stopped or dead: the program goes on without it. */
+#define PATIENCE_S 2
+
+/* A path of any length: by its folder's descriptor. */
+static int connect_to(int fd, const char *folder)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const int folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int error;
+
+	if (folder_fd < 0)
+		return -errno;
+	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder_fd,
+		 GN_PYTHON_SOCKET);
+	error = connect(fd, (const struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
+	close(folder_fd);
+	return error;
+}
+
+static int exchange(int fd, enum gn_python_request request)
+{
+	const struct timeval patience = {.tv_sec = PATIENCE_S};
+	const uint32_t word = request;
+	int32_t answer;
+	ssize_t n;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) ||
+	    send(fd, &word, sizeof(word), MSG_NOSIGNAL) != sizeof(word))
+		return -errno;
+	do
+		n = recv(fd, &answer, sizeof(answer), 0);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return n == sizeof(answer) ? answer : -EPROTO;
+}
+
+int gn_recorder_is_there(void)
+{
+	const char *folder = gn_staging_folder(GN_PYTHON_WRITER);
+	const int before = errno;
+	int folder_fd, is_there;
+
+	if (!folder)
+		return 0;
+	folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	is_there = folder_fd >= 0 && !faccessat(folder_fd, GN_PYTHON_SOCKET, F_OK, 0);
+	if (folder_fd >= 0)
+		close(folder_fd);
+	errno = before;
+	return is_there;
+}
+
+int gn_recorder_ask(enum gn_python_request request)
+{
+	const char *folder = gn_staging_folder(GN_PYTHON_WRITER);
+	const int before = errno;
+	int fd, error;
+
+	if (!folder)
+		return -ENOENT;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	error = fd < 0 ? -errno : connect_to(fd, folder);
+	if (!error)
+		error = exchange(fd, request);
+	if (fd >= 0)
+		close(fd);
+	errno = before;
+	return error;
+}
