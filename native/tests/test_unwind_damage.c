@@ -26,10 +26,11 @@ static unsigned int n_rows, n_opened;
 
 static void read_seed(void)
 {
-	const uint8_t *vdso = (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	const uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
 
-	CHECK(vdso);
-	seed_bytes = gn_process_read(getpid(), (uint64_t)(uintptr_t)vdso, seed, 8192);
+	if (!vdso)
+		return;
+	seed_bytes = gn_process_read(getpid(), vdso, seed, 8192);
 	CHECK(seed_bytes >= 4096);
 }
 
@@ -239,9 +240,13 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		random_state = (uint32_t)strtoul(argv[2], NULL, 10) | 1;
 	read_seed();
-	test_damaged_images(mutations);
+	if (seed_bytes)
+		test_damaged_images(mutations);
+	else
+		printf("no vDSO here, as under Valgrind: only programs of rules are tried\n");
 	test_random_programs(mutations);
-	printf("%u damaged images, of which %u were opened; %u rows\n", mutations, n_opened,
-	       n_rows);
+	if (seed_bytes)
+		printf("%u damaged images, of which %u were opened; %u rows\n", mutations, n_opened,
+		       n_rows);
 	return 0;
 }
