@@ -110,6 +110,18 @@ def test_names_are_those_of_the_source(tmp_path: Path) -> None:
     assert "heat::relax" in functions(frames_of(fortran, addresses), addresses)
 
 
+def test_debug_information_that_zstd_compressed(tmp_path: Path) -> None:
+    program = compile_program(tmp_path, "c", "-O2", "-g")
+    packed = tmp_path / "packed"
+    command = ["objcopy", "--compress-debug-sections=zstd", program, packed]
+    if subprocess.run(command, check=False, capture_output=True).returncode:
+        pytest.skip("this objcopy has no zstd; install binutils 2.40 or newer")
+    addresses = instructions(program)
+    assert "zstd" in run("readelf", "-tW", packed).lower()
+    plain, compressed = frames_of(program, addresses), frames_of(packed, addresses)
+    assert [compressed.at(one) for one in addresses] == [plain.at(one) for one in addresses]
+
+
 def test_names_with_link_time_optimization(tmp_path: Path) -> None:
     # Code, and the declarations of what was inlined into it, are in different units.
     program = compile_program(tmp_path, "cxx", "-O2", "-g", "-flto")
