@@ -113,7 +113,7 @@ def test_names_are_those_of_the_source(tmp_path: Path) -> None:
 def test_debug_information_that_zstd_compressed(tmp_path: Path) -> None:
     program = compile_program(tmp_path, "c", "-O2", "-g")
     packed = tmp_path / "packed"
-    command = ["objcopy", "--compress-debug-sections=zstd", program, packed]
+    command = ["objcopy", "--compress-debug-sections=zstd", str(program), str(packed)]
     if subprocess.run(command, check=False, capture_output=True).returncode:
         pytest.skip("this objcopy has no zstd; install binutils 2.40 or newer")
     addresses = instructions(program)
