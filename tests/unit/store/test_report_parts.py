@@ -82,7 +82,8 @@ def test_every_part_meets_the_schema(
         for part in PARTS:
             if part.name not in there:
                 continue
-            words = [name, part.name, *(["a.c"] if part.argument else [])]
+            argument = {"": [], "FILE": ["a.c"], "NAME": ["f"]}[part.argument]
+            words = [name, part.name, *argument]
             for at, by in enumerate(part.by or ("",)):
                 asked = [*words, *(["--by", by] if by else []), "--json"]
                 assert main(["report", *asked]) in (0, 1)
@@ -151,7 +152,7 @@ def test_help_lists_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
             ["nosuch", "profil"],
             2,
             "'profil': gnomon report has no such part; did you mean "
-            "profile? It has values, hotspots, source, profile, tree, run, ",
+            "profile? It has values, hotspots, source, profile, tree, callers, ",
         ),
         (["app", "run", "x"], 2, "'x': run takes no argument"),
         (

@@ -40,13 +40,13 @@ _THRESHOLDS = (1.0, 2.0, 5.0, 10.0)
 """Percentages of which the first is taken that makes a tree of a screen."""
 _DEPTHS = (24, 12)
 """Of calls, where the last of these is not enough: a recursion is a screen for itself."""
-_NODE = (
+NODE = (
     Key("number", "integer", "of the node, from 0, in the order of a walk that goes down first"),
     Key("parent", "integer", "number of the node above, -1 for none"),
     Key("depth", "integer", "how many nodes are above"),
 )
 _KEYS = (
-    *_NODE,
+    *NODE,
     Key("location", "string", "thread or rank whose tree it is; empty for the whole program"),
     Key("name", "string", "of the function, section or program; empty where it is not known"),
     MODULE, FILE, METRIC, UNIT, HOW, SELF, TOTAL,
@@ -55,7 +55,7 @@ _KEYS = (
 )  # fmt: skip
 
 
-class _Branch(NamedTuple):
+class Branch(NamedTuple):
     """The tree of the whole program, or of one place."""
 
     place: str
@@ -138,23 +138,33 @@ def chosen_metric(run: Run, request: Request) -> Mapping[str, Cell] | None:
     return listed[names.index(named(request.metrics[0], names, "call"))]
 
 
-def _branches(run: Run, request: Request, metric: Mapping[str, Cell]) -> Iterator[_Branch]:
+def program_branch(run: Run, metric: Mapping[str, Cell]) -> Branch:
+    """Return the values of a metric of the whole program.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    is_elapsed = metric["aggregation"] == Aggregation.ELAPSED
+    values = path_values.of_metric(run, int(str(metric["metric"])), is_elapsed=is_elapsed)
+    return Branch("", values, _whole(run, metric, values))
+
+
+def _branches(run: Run, request: Request, metric: Mapping[str, Cell]) -> Iterator[Branch]:
     """Yield what there is a tree of, most first."""
     is_elapsed = metric["aggregation"] == Aggregation.ELAPSED
     number_ = int(str(metric["metric"]))
     if request.by == "program":
-        values = path_values.of_metric(run, number_, is_elapsed=is_elapsed)
-        yield _Branch("", values, _whole(run, metric, values))
+        yield program_branch(run, metric)
         return
     if is_elapsed and request.by == "rank":
         raise UsageError(f"{metric['name']}: elapsed time has a tree by program or by thread")
     whole_of = 0.0
-    branches: list[_Branch] = []
+    branches: list[Branch] = []
     for place, only in _places(run, request.by, number_):
         values = path_values.of_metric(run, number_, is_elapsed=False, only=only)
         own = float(values.own.sum())
         whole_of += own
-        branches.append(_Branch(place, values, own))
+        branches.append(Branch(place, values, own))
     least = (request.threshold or 0.0) / 100 * whole_of
     yield from sorted(
         (one for one in branches if one.whole > 0 and one.whole >= least),
@@ -187,7 +197,7 @@ def _whole(run: Run, metric: Mapping[str, Cell], values: PathValues) -> float:
     return float(values.own.sum()) if told is None else told
 
 
-def _tree(run: Run, request: Request, branch: _Branch, threshold: float) -> CallTree:
+def _tree(run: Run, request: Request, branch: Branch, threshold: float) -> CallTree:
     import numpy as np
 
     from gnomon.store import call_tree
@@ -204,13 +214,14 @@ def _tree(run: Run, request: Request, branch: _Branch, threshold: float) -> Call
 
 
 def _fitting(
-    run: Run, request: Request, metric: Mapping[str, Cell], branches: list[_Branch]
+    run: Run, request: Request, metric: Mapping[str, Cell], branches: list[Branch]
 ) -> tuple[_Cut, list[tuple[str, ...]]]:
     """Return the trees as lines, and what is cut: the least that makes a screen of them."""
     import numpy as np
 
-    from gnomon.store.reports.tree_text import tree_lines
+    from gnomon.store.reports.tree_text import Way, tree_lines
 
+    way = Way.UP if request.bottom_up else Way.DOWN
     thresholds = _THRESHOLDS if request.threshold is None else (request.threshold,)
     depths = (0, *_DEPTHS) if request.depth is None else (request.depth,)
     tried = [*((one, depths[0]) for one in thresholds), *((thresholds[-1], one) for one in depths)]
@@ -223,7 +234,7 @@ def _fitting(
             told = call_paths.described(run, np.unique(tree.group), "node")
             lines = tree_lines(
                 tree, told, whole=branch.whole, unit=str(metric["unit"] or ""),
-                threshold=threshold, width=request.width, bottom_up=request.bottom_up,
+                threshold=threshold, width=request.width, way=way,
             ) if len(tree.group) else ()  # fmt: skip
             tables.append(lines)
         if sum(map(len, tables)) <= _LINES_MOST:

@@ -15,6 +15,7 @@ from gnomon.store.reports import (
     table_report,
 )
 from gnomon.store.reports.call_parts import Tree
+from gnomon.store.reports.callers_part import Callers
 from gnomon.store.reports.profile_part import Profile
 from gnomon.store.reports.report_part import (
     DILATED,
@@ -240,6 +241,7 @@ PARTS: tuple[ReportPart, ...] = (
     Source(),
     Profile(),
     Tree(),
+    Callers(),
     Facts(),
     TableRows("locations", "processes, threads, cores and ranks that have values"),
     TableRows("regions", "regions that have values: sections, functions, lines, ..."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from math import isfinite, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from gnomon.model.capability_result import rows_of
 from gnomon.model.metric import Aggregation
 from gnomon.model.symbol_names import short_name
-from gnomon.model.tables import PROFILE
+from gnomon.model.tables import PATHS, PROFILE
 from gnomon.named_tuple import NamedTuple
 from gnomon.store.reports.run_facts import exit_text, without_values
+from gnomon.store.reports.sampled_summary import sampled_lines
 from gnomon.store.run import Run
 from gnomon.terminal_text import cut, filled, shortened
 from gnomon.units import duration, number, printable, quantity
@@ -40,7 +42,7 @@ _TIMES = (_WALL, "user time", "system time")
 # What is told of regions and programs, too.
 _OF_PARTS = (_INSTRUCTIONS, _WALL, _CPU)
 _COLUMNS = ("location", "path", "metric", "inclusive", "exclusive", "calls")
-_ROWS_IN_MEMORY = 200_000
+_ROWS_IN_MEMORY = 20_000
 """Of a profile that are looked at one by one; more of them a query adds up sooner."""
 
 
@@ -59,10 +61,11 @@ def render_run_summary(run: Run, tables: Sequence[Table], width: int) -> str:
     means = f", means of {values.times} executions" if values.times > 1 else ""
     ended = f"[{exit_text(head)}{ranks}{means}]"
     lines = ["", f"{cut(what, width - len(ended) - 2)}  {ended}", *_times(values, width)]
-    lines += (
+    sampled = list(sampled_lines(run, tables, width))
+    lines += sampled + (
         list(_functions(values, width))
         or list(_regions(values, width, head["ranks"]))
-        or list(_programs(values))
+        or (list(_programs(values)) if not sampled else [])
     )
     lines += _metrics(values.of_command, width)
     lines += _missing(head, width)
@@ -88,8 +91,7 @@ class _Values:
     def __init__(self, tables: Sequence[Table], run: Run) -> None:
         self.run = run
         self.times = times = max(int(run.head["repetitions"]), 1)
-        self.paths = {row["path"]: row for row in rows_of(tables, "paths")}
-        self.regions = {row["region"]: row for row in rows_of(tables, "regions")}
+        self._tables = tables
         self.processes = {
             row["location"]: str(row["name"])
             for row in rows_of(tables, "locations")
@@ -115,6 +117,20 @@ class _Values:
             elif names[metric] in self.parts:
                 means = (None if one is None else float(one) / times for one in values)
                 self.parts[names[metric]].append((location, path, *means))
+
+    @cached_property
+    def paths(self) -> dict[Cell, tuple[Cell, Cell]]:
+        """Caller and region of each path: of a sampled program there are very many."""
+        of_paths = next((one for one in self._tables if one.schema is PATHS), None)
+        if of_paths is None:
+            return {}
+        path, parent, region = map(of_paths.values, ("path", "parent", "region"))
+        return dict(zip(path, zip(parent, region, strict=True), strict=True))
+
+    @cached_property
+    def regions(self) -> dict[Cell, Mapping[str, Cell]]:
+        """The regions by number."""
+        return {row["region"]: row for row in rows_of(self._tables, "regions")}
 
     def _rows(self, tables: Sequence[Table]) -> Iterator[Sequence[Any]]:
         """Yield the profile rows that the summary needs, from memory or, if large, from the run."""
@@ -173,7 +189,7 @@ def _functions(values: _Values, width: int) -> Iterator[str]:
     """Yield the functions with most instructions, without what they call, where they are known."""
     weights: dict[FunctionFragment, float] = {}
     for _, path, _, exclusive, _ in values.parts[_INSTRUCTIONS]:
-        region = values.regions[values.paths[path]["region"]]
+        region = values.regions[values.paths[path][1]]
         if values.run.region_kinds.of(str(region["kind"])).is_code:
             from gnomon.model.inlining import FunctionFragment
 
@@ -241,14 +257,15 @@ def _regions(values: _Values, width: int, ranks: int) -> Iterator[str]:
 
 def _sums(values: _Values, wanted: str) -> tuple[dict[str, _Sums], str]:
     # What a region calls itself is in its outermost call already.
-    inner = {path for path in values.paths if _is_within_itself(values.paths, path)}
+    rows = [row for row in values.parts[wanted] if row[1] != 0]
+    inner = {path for path in {row[1] for row in rows} if _is_within_itself(values.paths, path)}
     totals: dict[str, _Sums] = {}
-    together, told = values.together(wanted) if values.parts[wanted] else ({}, "")
+    together, told = values.together(wanted) if rows else ({}, "")
     seen = set()
-    for _, path, inclusive, exclusive, calls in values.parts[wanted]:
-        if values.paths[path]["parent"] == -1:
+    for _, path, inclusive, exclusive, calls in rows:
+        if values.paths[path][0] == -1:
             continue
-        region = values.regions[values.paths[path]["region"]]
+        region = values.regions[values.paths[path][1]]
         place = f"{Path(str(region['file'])).name}:{region['line']}" if region["line"] else ""
         name = str(region["name"]) or _UNKNOWN
         previous = totals.get(name, _Sums(0.0, 0.0, 0.0, place))
@@ -268,12 +285,12 @@ def _sums(values: _Values, wanted: str) -> tuple[dict[str, _Sums], str]:
     return totals, told
 
 
-def _is_within_itself(paths: Mapping[Cell, Mapping[str, Cell]], path: Cell) -> bool:
-    region, above = paths[path]["region"], paths[path]["parent"]
+def _is_within_itself(paths: Mapping[Cell, tuple[Cell, Cell]], path: Cell) -> bool:
+    above, region = paths[path]
     while above != -1:
-        if paths[above]["region"] == region:
+        above, around = paths[above]
+        if around == region:
             return True
-        above = paths[above]["parent"]
     return False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from gnomon.model.symbol_names import short_name
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 _ARROW = " → "
 _BACK = " ← "
 _NAME_LEAST = 24
-_HEADS = ["of total", "total", "self", "call tree"]
 _NONE = "."
 # What has less of its own is not told apart from what it calls.
 _LEAST_SHARE = 0.0005
@@ -40,13 +40,26 @@ class Chain(NamedTuple):
     has_rest: bool
 
 
-def chains(tree: CallTree, whole: float, *, bottom_up: bool) -> list[Chain]:
+class Way(Enum):
+    """Which way a tree goes, and by what."""
+
+    DOWN = "call tree"
+    """From the program down; what counts is the total."""
+
+    UP = "called from"
+    """From functions up to their callers, by what they have themselves."""
+
+    CALLERS = "function, and who calls it"
+    """From one function up, by its total."""
+
+
+def chains(tree: CallTree, whole: float, way: Way) -> list[Chain]:
     """Return the lines of a tree, in the order of the walk.
 
     A function that has nothing itself and calls nothing but the next one is on its line.
     """
     parent = tree.parent.tolist()
-    weight = (tree.own if bottom_up else tree.inclusive).tolist()
+    weight = (tree.own if way is Way.UP else tree.inclusive).tolist()
     children: list[list[int]] = [[] for _ in parent]
     tops: list[int] = []
     for node, above in enumerate(parent):
@@ -83,7 +96,7 @@ def tree_lines(
     unit: str,
     threshold: float,
     width: int,
-    bottom_up: bool = False,
+    way: Way = Way.DOWN,
 ) -> tuple[str, ...]:
     """Return a tree as a table.
 
@@ -94,12 +107,12 @@ def tree_lines(
         unit: of the values.
         threshold: what was left out has less than so many percent.
         width: columns of the terminal.
-        bottom_up: callers are below what they call.
+        way: which way it goes.
     """
     rows: list[tuple[str, ...]] = []
     names: list[tuple[str, list[str]]] = []
-    weight = tree.own if bottom_up else tree.inclusive
-    lines = list(_with_rest(chains(tree, whole, bottom_up=bottom_up)))
+    weight = tree.own if way is Way.UP else tree.inclusive
+    lines = list(_with_rest(chains(tree, whole, way)))
     for prefix, chain, is_rest in lines:
         node = chain.nodes[-1]
         if is_rest:
@@ -113,14 +126,14 @@ def tree_lines(
         else:
             share = float(weight[node])
             own = quantity(float(tree.own[node]), unit, "-") if tree.own[node] else _NONE
-            total = own if bottom_up else quantity(float(tree.inclusive[node]), unit, "-")
+            total = own if way is Way.UP else quantity(float(tree.inclusive[node]), unit, "-")
             names.append((prefix, [_name(named, int(tree.group[node])) for node in chain.nodes]))
-        rows.append((_percent(share, whole), total, *(() if bottom_up else (own,))))
-    heads = ["of total", "self", "called from"] if bottom_up else _HEADS
+        rows.append((_percent(share, whole), total, *(() if way is Way.UP else (own,))))
+    heads = ["of total", *(("self",) if way is Way.UP else ("total", "self")), way.value]
     widths = [max(map(len, column)) for column in zip(heads[:-1], *rows, strict=True)]
     taken = sum(widths) + GAP * len(widths)
     room = max(width - INDENT - taken, _NAME_LEAST)
-    arrow = _BACK if bottom_up else _ARROW
+    arrow = _ARROW if way is Way.DOWN else _BACK
     cells = [
         (*row, prefix + joined(texts, max(room - len(prefix), _NAME_LEAST), arrow))
         for row, (prefix, texts) in zip(rows, names, strict=True)

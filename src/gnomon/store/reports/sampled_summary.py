@@ -1,0 +1,130 @@
+"""Where a sampled program spent its time, in the summary that `gnomon run` ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gnomon.model.capability_result import rows_of
+from gnomon.model.symbol_names import short_name
+from gnomon.terminal_text import filled, grid, shortened
+from gnomon.units import number, printable, quantity
+
+if TYPE_CHECKING:
+    from gnomon.model.tables import Table
+    from gnomon.store.reports.code_rows import CodeMetric, CodeRow
+    from gnomon.store.run import Run
+
+_SAMPLED = "sampled"
+_CAPABILITY = "samples"
+_FUNCTIONS = 10
+_CALLERS = 3
+_LEAST = 0.001
+"""A function with less of the whole is not told."""
+_LEAST_CALLER = 0.05
+_NAME_MOST = 48
+_NAME_LEAST = 20
+_MODULE_MOST = 16
+_UNKNOWN = "(unknown)"
+_BACK = " ← "
+
+
+def sampled_lines(run: Run, tables: Sequence[Table], width: int) -> Iterator[str]:
+    """Yield the functions with most samples, and who calls the first of them.
+
+    Args:
+        run: the run that was written.
+        tables: of the model, without those that are too large for memory.
+        width: columns of the terminal.
+    """
+    if not any(row["how"] == _SAMPLED for row in rows_of(tables, "metrics")):
+        return
+    from gnomon.store.reports import code_rows
+
+    sampled = [row for row in code_rows.metrics(run) if row["how"] == _SAMPLED]
+    table = code_rows.table(run, "function", sampled[:1])
+    if not table.metrics:
+        return
+    metric = table.metrics[0]
+    rows = table.rows[metric.name]
+    shown = [row for row in rows[:_FUNCTIONS] if (row.own or 0.0) >= _LEAST * metric.whole]
+    if not shown:
+        return
+    yield f"  top functions by {printable(metric.name)}, sampled:"
+    yield from _functions(shown, metric, width)
+    yield from _callers(run, shown[0], metric, width)
+    yield from _quality(run.head, metric, width)
+
+
+def _functions(shown: Sequence[CodeRow], metric: CodeMetric, width: int) -> Iterator[str]:
+    from gnomon.store.reports.code_report import share_text
+
+    cells = [
+        (share_text(row, metric), quantity(row.own, metric.unit, "-"),
+         quantity(row.total, metric.unit, "-"))
+        for row in shown
+    ]  # fmt: skip
+    modules = [shortened(printable(row.code.module), _MODULE_MOST) for row in shown]
+    heads = ("of total", "self", "total")
+    taken = sum(max(map(len, column)) + 2 for column in (*zip(heads, *cells, strict=True), modules))
+    room = min(max(width - taken - 4, _NAME_LEAST), _NAME_MOST)
+    names = [short_name(printable(row.code.function) or _UNKNOWN, room) for row in shown]
+    rows = [
+        (*values, name, module) for values, name, module in zip(cells, names, modules, strict=True)
+    ]
+    for line in grid([*((head,) for head in heads), ("function",), ("module",)], rows, 3).lines:
+        yield f"  {line}"
+
+
+def _callers(run: Run, hottest: CodeRow, metric: CodeMetric, width: int) -> Iterator[str]:
+    """Yield the call paths through which a function has most."""
+    import numpy as np
+
+    from gnomon.store import call_paths, callers, path_values
+    from gnomon.store.reports.tree_text import joined
+
+    values = path_values.of_metric(run, metric.number, is_elapsed=False)
+    function = next(
+        (group, code)
+        for group, code in callers.matching(run, hottest.code.function).items()
+        if code == hottest.code
+    )
+    least = _LEAST_CALLER * (hottest.total or hottest.own or 0.0)
+    tree = callers.calls(run, function, values, least=least).callers
+    if len(tree.group) < 2:
+        return
+    named = call_paths.described(run, np.unique(tree.group), "function")
+    texts = [printable(named[group].function) or _UNKNOWN for group in tree.group.tolist()]
+    parents = tree.parent.tolist()
+    direct = [node for node, above in enumerate(parents) if above == 0]
+    name = short_name(hottest.code.function and texts[0], max(width - 30, _NAME_LEAST))
+    yield f"  {name} is called from:"
+    for caller in direct[:_CALLERS]:
+        share = f"{100 * float(tree.inclusive[caller]) / float(tree.inclusive[0]):.0f} %"
+        # Siblings stand largest first, so the first child is where most comes from.
+        chain = [caller]
+        while (above := next((n for n, p in enumerate(parents) if p == chain[-1]), -1)) >= 0:
+            chain.append(above)
+        room = width - 4 - 8
+        yield f"  {share:>8}  {joined([texts[node] for node in chain], room, _BACK)}"
+    if len(direct) > _CALLERS:
+        yield f"            and {number(len(direct) - _CALLERS)} more"
+
+
+def _quality(head: Mapping[str, Any], metric: CodeMetric, width: int) -> Iterator[str]:
+    """Yield how many samples there are, and how many stacks are whole, where that is known."""
+    told = [f"{number(metric.samples)} samples"]
+    facts = head.get("facts")
+    own = facts.get(_CAPABILITY) if isinstance(facts, dict) else None
+    numbers = {
+        name: value
+        for name, value in (own.items() if isinstance(own, dict) else ())
+        if isinstance(value, int) and value > 0
+    }
+    if "stacks" in numbers:
+        whole = 100 * numbers.get("complete", 0) / numbers["stacks"]
+        told.append(f"{whole:.1f} % of their stacks complete")
+    for name, word in (("guessed", "with guessed callers"), ("lost", "lost")):
+        if name in numbers:
+            told.append(f"{number(numbers[name])} {word}")
+    yield from filled("  " + ", ".join(told), width, "  ", "    ")
