@@ -53,8 +53,8 @@ def test_values_through_each_caller_are_those_of_the_stacks(samples: list[Sample
         callers: dict[tuple[str, ...], tuple[float, float, float]] = {}
         found_callees: dict[str, tuple[float, float]] = {}
         for row in data.rows:
-            above = names_of[row["parent"]] if row["parent"] >= 0 else ()
-            names_of.append((*above, row["name"]))
+            around = names_of[row["parent"]] if row["parent"] >= 0 else ()
+            names_of.append((*around, row["name"]))
             if row["relation"] == "callee":
                 assert row["self"] is None
                 found_callees[row["name"]] = (row["total"], row["samples"])
