@@ -8,14 +8,8 @@
 
 #define PAGE_BYTES 4096u
 #define PIECES_MAX 32
-/* Of a signal's frame: its registers. */
+/* That must not have changed since the copy: of a signal's frame its registers. */
 #define KEPT_BYTES 256
-
-int gn_memory_error(const struct gn_stack_memory *memory, uint64_t address)
-{
-	/* Stacks grow downwards: what is above may be more of this one. */
-	return address >= memory->address ? -ENODATA : -EFAULT;
-}
 
 size_t gn_process_read(int pid, uint64_t address, void *to, size_t bytes)
 {
@@ -36,6 +30,11 @@ size_t gn_process_read(int pid, uint64_t address, void *to, size_t bytes)
 	return done < 0 ? 0 : (size_t)done;
 }
 
+static bool is_alive(int pid, int thread)
+{
+	return thread && (!syscall(SYS_tgkill, pid, thread, 0) || errno == EPERM);
+}
+
 int gn_memory_renew(struct gn_stack_memory *memory, int pid, int thread, uint64_t kept,
 		    uint64_t address, uint8_t *buffer, size_t buffer_bytes)
 {
@@ -45,7 +44,7 @@ int gn_memory_renew(struct gn_stack_memory *memory, int pid, int thread, uint64_
 
 	if (offset > memory->size || memory->size - offset < KEPT_BYTES)
 		return -ENODATA;
-	if (!thread || (syscall(SYS_tgkill, pid, thread, 0) && errno != EPERM))
+	if (!is_alive(pid, thread))
 		return -ESRCH;
 	if (gn_process_read(pid, kept, now, sizeof(now)) != sizeof(now) ||
 	    memcmp(now, memory->bytes + offset, sizeof(now)) != 0)
@@ -53,6 +52,41 @@ int gn_memory_renew(struct gn_stack_memory *memory, int pid, int thread, uint64_
 	bytes = gn_process_read(pid, address, buffer, buffer_bytes);
 	if (!bytes)
 		return -EFAULT;
-	*memory = (struct gn_stack_memory){buffer, address, bytes};
+	*memory = (struct gn_stack_memory){buffer, address, bytes, NULL};
 	return 0;
+}
+
+int gn_memory_read_beyond(const struct gn_stack_memory *memory, uint64_t address, uint64_t *value,
+			  unsigned int bytes)
+{
+	struct gn_live_stack *live = memory->live;
+	uint64_t offset;
+
+	/* Stacks grow downwards: what is above may be more of this one. */
+	if (address < memory->address)
+		return -EFAULT;
+	if (!live || !gn_memory_is_beyond(memory, address))
+		return -ENODATA;
+	offset = address - live->address;
+	if (live->size < bytes || offset > live->size - bytes) {
+		if (live->n_reads++ == GN_LIVE_READS_MAX)
+			return -ENODATA;
+		live->address = address;
+		live->size = gn_process_read(live->pid, address, live->bytes, sizeof(live->bytes));
+		offset = 0;
+		if (live->size < bytes)
+			return -ENODATA;
+	}
+	memcpy(value, live->bytes + offset, bytes);
+	return 0;
+}
+
+bool gn_memory_is_current(const struct gn_stack_memory *memory, int pid, int thread)
+{
+	const size_t bytes = memory->size < KEPT_BYTES ? memory->size : KEPT_BYTES;
+	uint8_t now[KEPT_BYTES];
+
+	return is_alive(pid, thread) &&
+	       gn_process_read(pid, memory->address + memory->size - bytes, now, bytes) == bytes &&
+	       !memcmp(now, memory->bytes + memory->size - bytes, bytes);
 }

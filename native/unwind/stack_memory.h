@@ -8,14 +8,35 @@
 #include <stdint.h>
 #include <string.h>
 
+#define GN_LIVE_BYTES 4096u
+/* Of one stack. */
+#define GN_LIVE_READS_MAX 64u
+
+/* A part of what lies beyond a copy, as the process has it when it is needed. */
+struct gn_live_stack {
+	int pid;
+	unsigned int n_reads;
+	uint64_t address;
+	size_t size;
+	uint8_t bytes[GN_LIVE_BYTES];
+};
+
 struct gn_stack_memory {
 	const uint8_t *bytes;
 	uint64_t address;
 	uint64_t size;
+	/* NULL: what lies beyond the copy is not looked at. */
+	struct gn_live_stack *live;
 };
 
-/* -ENODATA: beyond the copy; -EFAULT: below it. */
-int gn_memory_error(const struct gn_stack_memory *memory, uint64_t address);
+static inline bool gn_memory_is_beyond(const struct gn_stack_memory *memory, uint64_t address)
+{
+	return address >= memory->address && address - memory->address >= memory->size;
+}
+
+/* Beyond the copy, from the live stack. -ENODATA: there is none; -EFAULT: it is below the copy. */
+int gn_memory_read_beyond(const struct gn_stack_memory *memory, uint64_t address, uint64_t *value,
+			  unsigned int bytes);
 
 /* At most 8 bytes, least significant first. */
 static inline int gn_memory_read(const struct gn_stack_memory *memory, uint64_t address,
@@ -25,7 +46,7 @@ static inline int gn_memory_read(const struct gn_stack_memory *memory, uint64_t 
 
 	*value = 0;
 	if (memory->size < bytes || offset > memory->size - bytes)
-		return gn_memory_error(memory, address);
+		return gn_memory_read_beyond(memory, address, value, bytes);
 	memcpy(value, memory->bytes + offset, bytes);
 	return 0;
 }
@@ -37,5 +58,9 @@ size_t gn_process_read(int pid, uint64_t address, void *to, size_t bytes);
  * the thread lives and the signal's frame, which lies at `kept` in the first copy, is as it was. */
 int gn_memory_renew(struct gn_stack_memory *memory, int pid, int thread, uint64_t kept,
 		    uint64_t address, uint8_t *buffer, size_t buffer_bytes);
+
+/* Whether a thread lives, and has what the last bytes of a copy of its stack say: then what lies
+ * beyond is most likely as it was, too. */
+bool gn_memory_is_current(const struct gn_stack_memory *memory, int pid, int thread);
 
 #endif

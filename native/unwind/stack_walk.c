@@ -107,6 +107,8 @@ static bool step(struct gn_walk *walk, const struct gn_rule_row *row,
 		return false;
 	}
 	walk->flags = GN_UNWIND_RETURN;
+	if (gn_memory_is_beyond(&walk->memory, stack_pointer(walk) - 1))
+		walk->is_second_copy = walk->memory.live != NULL;
 	if (!walk->is_second_copy || !program_counter(walk))
 		return true;
 	walk->flags |= GN_UNWIND_GUESSED;

@@ -16,7 +16,8 @@ struct gn_walk {
 	uint32_t n_guessed;
 	/* Of the next frame. */
 	uint32_t flags;
-	/* The memory is a second copy, of a stack that may have changed since the first. */
+	/* The memory is a second copy, or beyond the first, of a stack that may have changed since.
+	 */
 	bool is_second_copy;
 };
 

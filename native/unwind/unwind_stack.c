@@ -6,6 +6,8 @@
 #define SEARCH_BYTES 4096u
 #define SEARCH_NEAR_BYTES 256u
 #define PAGE_BYTES 4096u
+/* Up to where a register is taken for the end of a frame. */
+#define FRAME_BYTES_MAX ((uint64_t)1 << 20)
 /* Frames looked at while guessing, so that a hostile stack does not take long. */
 #define SEARCH_FRAMES_MAX 1024u
 /* Functions without rules that call each other. */
@@ -94,7 +96,7 @@ static bool search_by_registers(const struct guess *guessed)
 		const uint64_t end = walk->registers.value[i];
 
 		if (i != walk->machine->stack_pointer && end > sp &&
-		    end - walk->memory.address < walk->memory.size &&
+		    end - walk->memory.address < FRAME_BYTES_MAX &&
 		    search(guessed, end, SEARCH_NEAR_BYTES))
 			return true;
 	}
@@ -117,26 +119,62 @@ static bool guess(struct gn_walk *walk, unsigned int nested, uint32_t *looked_at
 	return search(&any, sp, SEARCH_BYTES) || search_by_registers(&any);
 }
 
+static enum gn_unwind_end walk_whole(struct gn_walk *walk)
+{
+	const enum gn_unwind_end end = gn_walk(walk);
+	uint32_t looked_at = 0;
+
+	return end == GN_UNWIND_NO_RULES && guess(walk, 0, &looked_at) ? GN_UNWIND_COMPLETE : end;
+}
+
+/* Frames larger than the copy: numerical libraries keep their buffers on the stack. What lies
+ * beyond is read from the thread, if that seems to be where it was; frames from there are marked as
+ * guessed, and are none unless they lead to the outermost function. */
+static bool walk_beyond(struct gn_walk *walk, enum gn_unwind_end *end)
+{
+	struct gn_live_stack live = {.pid = walk->space->pid};
+
+	if (*end != GN_UNWIND_STACK_CUT && *end != GN_UNWIND_NO_RULES)
+		return false;
+	if (!gn_memory_is_current(&walk->memory, live.pid, walk->registers.thread))
+		return false;
+	walk->memory.live = &live;
+	*end = walk_whole(walk);
+	walk->memory.live = NULL;
+	return *end == GN_UNWIND_COMPLETE;
+}
+
 int gn_unwind_stack(struct gn_unwind_space *space, const struct gn_unwind_registers *registers,
 		    const void *stack, uint64_t stack_address, size_t stack_bytes,
 		    struct gn_unwind_frame *frames, uint32_t n_max, struct gn_unwind_result *result)
 {
-	struct gn_walk walk;
-	uint32_t looked_at = 0;
+	struct gn_walk start, walk;
 
 	if (!n_max ||
 	    (registers->machine != GN_UNWIND_X86_64 && registers->machine != GN_UNWIND_AARCH64) ||
 	    stack_address + stack_bytes < stack_address)
 		return -EINVAL;
-	walk = (struct gn_walk){.space = space,
-				.machine = gn_machine(registers->machine),
-				.registers = *registers,
-				.memory = {stack, stack_address, stack_bytes},
-				.frames = frames,
-				.n_max = n_max};
-	result->end = gn_walk(&walk);
-	if (result->end == GN_UNWIND_NO_RULES && guess(&walk, 0, &looked_at))
-		result->end = GN_UNWIND_COMPLETE;
+	start = (struct gn_walk){.space = space,
+				 .machine = gn_machine(registers->machine),
+				 .registers = *registers,
+				 .memory = {stack, stack_address, stack_bytes, NULL},
+				 .frames = frames,
+				 .n_max = n_max};
+	walk = start;
+	result->end = walk_whole(&walk);
+	if (result->end != GN_UNWIND_COMPLETE && stack_bytes) {
+		struct gn_walk further = start;
+		enum gn_unwind_end end = result->end;
+
+		if (walk_beyond(&further, &end)) {
+			walk = further;
+			result->end = end;
+		} else if (end != result->end || further.n) {
+			/* It has overwritten the frames. */
+			walk = start;
+			result->end = walk_whole(&walk);
+		}
+	}
 	result->n = walk.n;
 	result->n_guessed = walk.n_guessed;
 	return 0;

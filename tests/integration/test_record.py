@@ -63,6 +63,21 @@ def test_a_recursion_is_told_from_its_end(tmp_path: Path, shares: Path) -> None:
     assert depths == {41}
 
 
+def test_a_frame_larger_than_what_is_copied(tmp_path: Path, compiled: Compiled) -> None:
+    program = compiled("gcc", "large_frame.c", "-O2", "-fomit-frame-pointer")
+    run = recorded(tmp_path, "--stack", "16", "--", program, "500000")
+    counted = stacks(run)
+    whole = {stack for stack in counted if "(truncated)" not in stack and "large_frame" in stack}
+    assert {stack[stack.index("main") :][:3] for stack in whole} == {
+        ("main", "caller", "large_frame")
+    }
+    # Those of the end are read when the process is gone.
+    n = samples_with(counted, "large_frame")
+    assert n > 300
+    assert sum(counted[stack] for stack in whole) > n / 4
+    assert facts(run)["guessed"] > n / 4
+
+
 def test_threads_that_come_and_go(tmp_path: Path, shares: Path) -> None:
     threads = 16
     run = recorded(tmp_path, "--", shares, "2500", str(threads))
