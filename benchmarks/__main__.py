@@ -20,6 +20,7 @@ from benchmarks import (
     ranks,
     reads,
     records,
+    sampling,
     sections,
     sets,
     startup,
@@ -52,6 +53,7 @@ BENCHMARKS = {
     "view": ("opening runs in gnomon view, and what a click waits for", view.run),
     "browser": ("clicks and keys on 100,000 nodes, in Chromium", browser.run),
     "symbols": ("functions, inlined calls and lines of 10,000 addresses", symbols.run),
+    "sampling": ("what sampling takes from a program, its reader's CPU, its files", sampling.run),
     "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
 }
 

@@ -54,6 +54,10 @@ static const struct gn_record_field loss_fields[] = {
 	GN_RECORD_FIELD(struct gn_sample_loss, kind, GN_RECORD_U32),
 	GN_RECORD_FIELD(struct gn_sample_loss, cpu, GN_RECORD_U32),
 };
+static const struct gn_record_field cost_fields[] = {
+	GN_RECORD_FIELD(struct gn_sample_cost, cpu_ns, GN_RECORD_U64),
+	GN_RECORD_FIELD(struct gn_sample_cost, ring_bytes, GN_RECORD_U64),
+};
 
 static const struct gn_record_kind kinds[GN_SAMPLE_KINDS] = {
 	[GN_SAMPLE_SETUP] = GN_RECORD_KIND("setup", struct gn_sample_setup, setup_fields),
@@ -67,6 +71,7 @@ static const struct gn_record_kind kinds[GN_SAMPLE_KINDS] = {
 	[GN_SAMPLE_THREAD] = GN_RECORD_KIND("thread", struct gn_sample_thread, thread_fields),
 	[GN_SAMPLE_SAMPLE] = GN_RECORD_KIND("sample", struct gn_sample_sample, sample_fields),
 	[GN_SAMPLE_LOSS] = GN_RECORD_KIND("loss", struct gn_sample_loss, loss_fields),
+	[GN_SAMPLE_COST] = GN_RECORD_KIND("cost", struct gn_sample_cost, cost_fields),
 	[GN_SAMPLE_KERNEL] = GN_RECORD_TEXTS("kernel"),
 };
 

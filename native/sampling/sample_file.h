@@ -22,6 +22,7 @@ enum gn_sample_kind {
 	GN_SAMPLE_THREAD,
 	GN_SAMPLE_SAMPLE,
 	GN_SAMPLE_LOSS,
+	GN_SAMPLE_COST,	  /* one, at the end */
 	GN_SAMPLE_KERNEL, /* texts: names of the kernel's functions, by places */
 	GN_SAMPLE_KINDS
 };
@@ -111,6 +112,12 @@ struct gn_sample_loss {
 	uint64_t count;
 	uint32_t kind;
 	uint32_t cpu;
+};
+
+/* CPU time of the thread that reads, up to the end of the last sample. */
+struct gn_sample_cost {
+	uint64_t cpu_ns;
+	uint64_t ring_bytes; /* of each CPU */
 };
 
 struct gn_sample_file {

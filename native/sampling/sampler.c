@@ -392,6 +392,13 @@ static void begin_polling(struct gn_sampler *s)
 	pass_ended(s);
 }
 
+static void write_cost(struct gn_sampler *s)
+{
+	const struct gn_sample_cost cost = {s->facts.cpu_ns, s->facts.ring_bytes};
+
+	gn_sample_append(&s->out, GN_SAMPLE_COST, &cost);
+}
+
 static void *read_until_stopped(void *argument)
 {
 	struct gn_sampler *s = argument;
@@ -411,8 +418,9 @@ static void *read_until_stopped(void *argument)
 	}
 	gn_sampled_events_disable(&s->events);
 	read_rings(s, next_ns, UINT64_MAX);
-	gn_kernel_names_write(&s->paths.tree, &s->out);
 	s->facts.cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	write_cost(s);
+	gn_kernel_names_write(&s->paths.tree, &s->out);
 	return NULL;
 }
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commands import gnomon
+from commands import GNOMON, WITHOUT_RIGHTS, gnomon, run
 from sampled import Stack, check_shares, facts, opened, samples_with, stacks
 
 from gnomon.store.run import Run
@@ -187,3 +188,25 @@ def test_periods_are_weights(tmp_path: Path, shares: Path) -> None:
     assert weights == {0.002}
     ((description,),) = run.query("SELECT description FROM metrics WHERE name = 'CPU time'")
     assert description == "samples of cpu-clock, every 2000000 ns"
+
+
+def test_code_that_a_program_compiled_itself(
+    tmp_path: Path, programs: Callable[[str], Path]
+) -> None:
+    if os.uname().machine != "x86_64":
+        pytest.skip("its code is that of x86-64")
+    done = gnomon("record", "--name", "r", "--", programs("compiled_code"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    Path(done.stdout.strip()).unlink()
+    counted = stacks(opened(tmp_path / "r"))
+    compiled = samples_with(counted, "script::count_down")
+    assert compiled > 0.8 * sum(counted.values())
+    assert ("main", "call", "script::count_down") in {stack[-3:] for stack in counted}
+
+
+def test_a_small_limit_of_memory_makes_smaller_rings(tmp_path: Path, shares: Path) -> None:
+    """What the kernel grants a user: 516 KB for each CPU, of which others may have taken all, and ulimit -l."""
+    command = f"ulimit -l 600; exec {GNOMON} record -F 499 --name r -- {shares} 6000"
+    done = run(*WITHOUT_RIGHTS, "sh", "-c", command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    check_shares(stacks(opened(tmp_path / "r")), SHARES, least=60)

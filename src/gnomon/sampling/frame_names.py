@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gnomon.errors import GnomonError
 from gnomon.model.value import Unavailable
 from gnomon.named_tuple import NamedTuple
-from gnomon.sampling.sample_file import CUT, FILE, KERNEL, SampleFile
-from gnomon.symbols import Module, ModuleFrames, resolve
+from gnomon.sampling.sample_file import CUT, FILE, JIT, KERNEL, SampleFile
+from gnomon.symbols import Module, ModuleFrames, perf_map_frames, resolve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,6 +71,8 @@ class FrameNames:
             name = module_name(module.path)
             own = _file_module(samples, number)
             names = None if own is None else self._frames.get(own)
+            if module.kind == JIT and len(places):
+                names = _compiled(samples, module.pid, samples.place_offsets[places])
             if names is not None:
                 named = _named(names, samples.place_offsets[places], name)
                 for place, chain in zip(places.tolist(), named, strict=True):
@@ -77,11 +81,9 @@ class FrameNames:
             for place, offset in zip(
                 places.tolist(), samples.place_offsets[places].tolist(), strict=True
             ):
-                function = name
+                function = _unnamed(name, offset)
                 if module.kind == KERNEL:
                     function = samples.kernel_names.get(place, name)
-                elif module.kind == FILE and not name.startswith("["):
-                    function = f"{name}+{offset:#x}"
                 frames[place] = (CodeFrame(function, "" if module.kind == CUT else name),)
         return frames
 
@@ -89,6 +91,11 @@ class FrameNames:
 def module_name(path: str) -> str:
     """Return what a module is called: the base name of its path, or what has none as it is."""
     return path if path.startswith(("[", "(")) else PurePath(path).name or path
+
+
+def _unnamed(module: str, offset: int) -> str:
+    """Return what stands for a function without a name."""
+    return module if module.startswith(("[", "(")) else f"{module}+{offset:#x}"
 
 
 def _by_module(samples: SampleFile) -> Iterator[NDArray[np.int64]]:
@@ -107,6 +114,16 @@ def _file_module(samples: SampleFile, number: int) -> Module | None:
     return Module(module.path, module.build_id, samples.ended)
 
 
+def _compiled(samples: SampleFile, pid: int, addresses: NDArray[np.uint64]) -> ModuleFrames | None:
+    """Return the functions of code that a process compiled, if it left a map of them here."""
+    if samples.file.host != os.uname().nodename:
+        return None
+    try:
+        return perf_map_frames(Path(f"/tmp/perf-{pid}.map"), addresses)
+    except GnomonError:
+        return None  # few runtimes write one
+
+
 def _named(
     frames: ModuleFrames, offsets: NDArray[np.uint64], name: str
 ) -> Iterator[tuple[CodeFrame, ...]]:
@@ -117,6 +134,6 @@ def _named(
     for offset, position in zip(offsets.tolist(), positions, strict=True):
         own = rows[first[position] : first[position + 1]]
         yield tuple(
-            CodeFrame(texts[function] or f"{name}+{offset:#x}", name, texts[file], line)
+            CodeFrame(texts[function] or _unnamed(name, offset), name, texts[file], line)
             for function, file, line in reversed(own)
-        ) or (CodeFrame(f"{name}+{offset:#x}", name),)
+        ) or (CodeFrame(_unnamed(name, offset), name),)

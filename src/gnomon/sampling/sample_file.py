@@ -34,7 +34,7 @@ GUESSED, SHORTENED, KERNEL_ONLY = 1, 2, 4
 """Flags of samples."""
 
 KINDS = ("setup", "event", "module", "path", "place", "node", "branch", "process", "thread",
-         "sample", "loss", "kernel")  # fmt: skip
+         "sample", "loss", "cost", "kernel")  # fmt: skip
 
 _TEXT_MOST = 1000
 _EVENT_KEYS: dict[str, type | tuple[type, ...]] = {
@@ -89,6 +89,7 @@ class SampleFile(NamedTuple):
         processes, threads: by their numbers.
         samples: with the fields of struct gn_sample_sample.
         losses: with those of struct gn_sample_loss.
+        cpu_ns: CPU time that reading them took; 0 of a killed `gnomon run`.
         kernel_names: of places in the kernel.
     """
 
@@ -106,6 +107,7 @@ class SampleFile(NamedTuple):
     threads: tuple[Task, ...]
     samples: NDArray[np.void]
     losses: NDArray[np.void]
+    cpu_ns: int
     kernel_names: dict[int, str]
 
 
@@ -169,6 +171,7 @@ def _checked(
         threads=threads,
         samples=samples,
         losses=columns["loss"],
+        cpu_ns=_small(columns["cost"]["cpu_ns"].sum()),
         kernel_names=texts["kernel"],
     )
 

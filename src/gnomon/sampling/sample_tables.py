@@ -94,7 +94,7 @@ def _tables(
 
 
 def _facts(samples: SampleFile) -> Mapping[str, int]:
-    """Return how many samples there are, and what became of their stacks."""
+    """Return how many samples there are, what became of their stacks, what they cost."""
     flags, ends = samples.samples["flags"], samples.samples["end"]
     has_stack = (flags & KERNEL_ONLY) == 0
     losses = {
@@ -110,6 +110,7 @@ def _facts(samples: SampleFile) -> Mapping[str, int]:
         "complete": int((has_stack & (ends == COMPLETE)).sum()),
         "guessed": int(((flags & GUESSED) != 0).sum()),
         "shortened": int(((flags & SHORTENED) != 0).sum()),
+        "cpu_us": samples.cpu_ns // 1000,
     }
 
 

@@ -68,7 +68,7 @@ def test_tables_hold_each_sample_and_its_path(tmp_path: Path) -> None:
     assert values[worker,] == (pytest.approx(2e-6), 0, 2)
     assert collected.facts == {
         "samples": 4, "lost": 3, "throttled": 1, "without_memory": 0, "stacks": 4, "complete": 3,
-        "guessed": 1, "shortened": 0,
+        "guessed": 1, "shortened": 0, "cpu_us": 7,
     }  # fmt: skip
     assert [note.partition(" because")[0] for note in collected.warnings] == [
         "samples: 3 of 7 were lost",
