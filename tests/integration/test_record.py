@@ -205,7 +205,7 @@ def test_code_that_a_program_compiled_itself(
 
 
 def test_a_small_limit_of_memory_makes_smaller_rings(tmp_path: Path, shares: Path) -> None:
-    """What the kernel grants a user: 516 KB for each CPU, of which others may have taken all, and ulimit -l."""
+    """A user gets 516 KB for each CPU, of which others may have taken all, and ulimit -l."""
     command = f"ulimit -l 600; exec {GNOMON} record -F 499 --name r -- {shares} 6000"
     done = run(*WITHOUT_RIGHTS, "sh", "-c", command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -69,7 +69,10 @@ class Samples(Capability):
 
     def collect(self, folder: Path) -> Collected:
         """Return the samples of every task, of a killed `gnomon run` those up to then."""
-        if not any(path.name.endswith(".samples.gnrec") for path in folder.iterdir()):
+        from gnomon.sampling.empty_files import may_have_samples
+
+        files = list(folder.glob(f"*.{self.name}.gnrec"))
+        if not any(map(may_have_samples, files)):
             return super().collect(folder)
         from gnomon.sampling import sample_tables
 

@@ -79,7 +79,8 @@ def write(path: Path, rows: Mapping[str, Sequence[Row]]) -> Path:
             else record_layout.text(row[0], row[1].encode())
             for row in rows.get(kind, ())
         )  # fmt: skip
-        blocks.append((number, data))
+        if data:
+            blocks.append((number, data))
     tables = heads + fields
     header = record_layout.header(
         kinds=tables, n_kinds=len(KINDS), n_fields=len(fields) // 32, writer=b"samples",

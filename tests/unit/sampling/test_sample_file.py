@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,6 +18,7 @@ from sample_records import CLOCK, NONE
 from gnomon.errors import FormatError
 from gnomon.model.capability_result import rows_of
 from gnomon.sampling import sample_tables
+from gnomon.sampling.empty_files import may_have_samples
 from gnomon.sampling.sample_file import read_samples
 from gnomon.store.record_file import open_records
 
@@ -147,3 +150,29 @@ def test_any_numbers_give_tables_or_the_reason(
     sample_records.write(folder / "n.1.2.samples.gnrec", rows)
     tables = list(sample_tables.collect(folder).tables)
     assert all(len(table) for table in tables if table.schema.name in ("regions", "paths"))
+
+
+def test_a_file_without_samples_is_known_by_its_blocks(tmp_path: Path) -> None:
+    path = tmp_path / "n.1.2.samples.gnrec"
+    rows = sample_records.records()
+    assert may_have_samples(sample_records.write(path, rows))
+    assert may_have_samples(sample_records.write(path, {**rows, "loss": []}))
+    assert may_have_samples(sample_records.write(path, {**rows, "sample": []}))
+    sample_records.write(path, {**rows, "sample": [], "loss": []})
+    assert not may_have_samples(path)
+    whole = path.read_bytes()
+    for size in (*range(0, len(whole), 509), len(whole) - 1):
+        path.write_bytes(whole[:size])
+        assert may_have_samples(path)
+    path.unlink()
+    assert may_have_samples(path)
+
+
+def test_numpy_is_not_imported_for_a_program_too_short_for_samples(tmp_path: Path) -> None:
+    rows = {**sample_records.records(), "sample": [], "loss": []}
+    sample_records.write(tmp_path / "n.1.2.samples.gnrec", rows)
+    script = (
+        "import sys, pathlib; from gnomon.capabilities import SAMPLES; "
+        f"SAMPLES.collect(pathlib.Path({str(tmp_path)!r})); sys.exit('numpy' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
