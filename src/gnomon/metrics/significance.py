@@ -25,6 +25,7 @@ TRIM = 0.2
 _TRIMMED_FROM = 5
 # Few events are rare events, whose number varies as it does: what is far off is no outlier.
 _FEW = 100
+_FEW_SAMPLES = 30
 _TINY = 1e-300
 
 
@@ -159,6 +160,66 @@ def difference(
         error=sqrt(variance) * scale,
         degrees=degrees,
     )
+
+
+def sampled_difference(
+    before: Sequence[float],
+    after: Sequence[float],
+    weights: tuple[float, float],
+    *,
+    trim: float = TRIM,
+) -> Difference:
+    """Return the difference between two samples of values that are sampled themselves.
+
+    A value of n samples that stand for w each is known to sqrt(n) * w (Poisson), however often it
+    is measured: its error is at least that. Therefore one value on each side is enough.
+
+    Args:
+        before: the values of the first sample, one or more.
+        after: those of the second.
+        weights: how much of the value a sample stands for, on each side.
+        trim: as of `difference`.
+
+    Raises:
+        UsageError: a sample has no value, or one that is no number or negative, or a weight is no
+            positive number.
+    """
+    everything = (*before, *after)
+    if not before or not after or not all(isfinite(value) and value >= 0 for value in everything):
+        raise UsageError("sampled values are one or more numbers from 0 on")
+    if not all(isfinite(weight) and weight > 0 for weight in weights):
+        raise UsageError("a sample stands for a positive number")
+    # A few samples are as good as none: no logarithm of their number is normally distributed.
+    few = any(
+        sum(values) < _FEW_SAMPLES * weight
+        for values, weight in zip((before, after), weights, strict=True)
+    )
+    is_ratio = min(everything) > 0 and not few
+    variance = sum(
+        _sampling_variance(values, weight, is_ratio=is_ratio)
+        for values, weight in zip((before, after), weights, strict=True)
+    )
+    measured = None
+    if min(len(before), len(after)) > 1:
+        measured = difference(before, after, trim=trim)
+        if measured.is_ratio != is_ratio:
+            measured = None
+    if measured is not None and measured.error**2 >= variance:
+        return measured
+    centres = [
+        centre(values) if is_ratio else fsum(values) / len(values) for values in (before, after)
+    ]
+    shift = log(centres[1] / centres[0]) if is_ratio else centres[1] - centres[0]
+    return Difference(centres[0], centres[1], is_ratio, shift, sqrt(variance), inf)
+
+
+def _sampling_variance(values: Sequence[float], weight: float, *, is_ratio: bool) -> float:
+    """Return the variance of the mean of sampled values, or of the logarithm of that."""
+    samples = fsum(values) / weight
+    if is_ratio:
+        return 1 / samples
+    # Where there was none there might have been one.
+    return max(samples, 1.0) * (weight / len(values)) ** 2
 
 
 def centre(values: Sequence[float]) -> float:

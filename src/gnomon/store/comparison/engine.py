@@ -15,6 +15,7 @@ from gnomon.metrics.significance import (
     centre,
     difference,
     holm,
+    sampled_difference,
 )
 from gnomon.store.comparison import contention
 from gnomon.store.comparison.contention import Machine, is_evidence
@@ -200,11 +201,15 @@ def _row(
         margin=margin,
         is_exact=is_exact,
     )
-    why = _why_not(row, baseline, other, options)
+    weights = tuple(one.weights[name] for one in (baseline, other) if name in one.weights)
+    why = _why_not(row, baseline, other, options, is_sampled=len(weights) == 2)
     if why:
         return replace(row, unjudged=why)
     trim = 0.0 if of_runs else TRIM
-    result = difference(before, after, exact=row.is_exact, trim=trim)
+    if len(weights) == 2 and min(*before, *after) >= 0:
+        result = sampled_difference(before, after, weights, trim=trim)
+    else:
+        result = difference(before, after, exact=row.is_exact, trim=trim)
     p = result.p_beyond(row.margin)
     own = None
     if machines is not None and not row.is_exact:
@@ -236,7 +241,12 @@ def _runs(of: MeasuredSide, key: tuple[Place, str], *, fill: bool) -> list[list[
 
 
 def _why_not(
-    row: ComparisonRow, baseline: MeasuredSide, other: MeasuredSide, options: ComparisonOptions
+    row: ComparisonRow,
+    baseline: MeasuredSide,
+    other: MeasuredSide,
+    options: ComparisonOptions,
+    *,
+    is_sampled: bool,
 ) -> str:
     """Return why a row cannot be judged, "" if it can."""
     for side, n in zip((baseline.side, other.side), row.samples, strict=True):
@@ -254,7 +264,8 @@ def _why_not(
     apart = _apart(baseline.side, other.side)
     if apart and not options.any_machine and not row.is_exact:
         return apart
-    if min(row.samples) < 2:
+    # One value of many samples has its error with it.
+    if min(row.samples) < 2 and not is_sampled:
         return "one repetition only"
     return ""
 

@@ -77,6 +77,20 @@ FROM profile p JOIN paths USING (path) JOIN regions r USING (region) JOIN metric
 WHERE r.kind IN {code} AND p.exclusive IS NOT NULL
 GROUP BY ALL
 """
+# How much of a metric a sample stands for: where samples differ, those that stand for more make the
+# error. Without the samples themselves their number is known of the program.
+_WEIGHTS = """
+SELECT m.name, SUM(s.weight * s.weight) / NULLIF(SUM(s.weight), 0)
+FROM samples s JOIN metrics m USING (metric) WHERE m.how = 'sampled' AND isfinite(s.weight)
+GROUP BY m.name
+"""
+_MEAN_WEIGHTS = """
+SELECT m.name, SUM(p.inclusive) / NULLIF(SUM(p.raw), 0)
+FROM profile p JOIN metrics m USING (metric)
+WHERE m.how = 'sampled' AND p.path IN (SELECT path FROM paths WHERE parent = -1)
+    AND p.raw IS NOT NULL AND isfinite(p.inclusive)
+GROUP BY m.name
+"""
 _WANTED = """
 here AS (
     SELECT t.path, t.parent, COALESCE(r.kind, '') AS kind, COALESCE(r.name, '') AS name,
@@ -200,12 +214,14 @@ class MeasuredSide:
         quantities: its metrics by name, each with all that its runs say of it.
         samples: their values.
         repetitions: of each run, how many have values.
+        weights: of sampled metrics, how much of it a sample stands for.
     """
 
     side: Side
     quantities: Mapping[str, tuple[RunMetric, ...]]
     samples: Samples
     repetitions: tuple[int, ...]
+    weights: Mapping[str, float]
 
 
 def side(text: str, where: Path = Path(), readers: Sequence[Reader] | None = None) -> Side:
@@ -269,8 +285,23 @@ def measured(sides: Sequence[Side], per: str = "") -> tuple[MeasuredSide, ...]:
         for at, rows in enumerate(of_runs):
             _gather(samples, rows, at, len(of_runs), repetitions[at] if per in WHERE_ELSE_0 else ())
         known_as = {name: tuple(some) for name, some in quantities.items()}
-        measured_sides.append(MeasuredSide(side, known_as, samples, tuple(map(len, repetitions))))
+        measured_sides.append(
+            MeasuredSide(side, known_as, samples, tuple(map(len, repetitions)), _weights(side))
+        )
     return tuple(measured_sides)
+
+
+def _weights(side: Side) -> dict[str, float]:
+    """Return how much of each sampled metric a sample stands for; of several runs the most."""
+    weights: dict[str, float] = {}
+    for run in side.runs:
+        if not run.query("SELECT 1 FROM metrics WHERE how = 'sampled' LIMIT 1"):
+            continue
+        of_run = dict(run.query(_MEAN_WEIGHTS)) | dict(run.query(_WEIGHTS))
+        for metric, weight in of_run.items():
+            if weight is not None and isfinite(weight) and weight > 0:
+                weights[metric] = max(weights.get(metric, 0.0), float(weight))
+    return weights
 
 
 Row = tuple[str, str, str, int, str, int, float]
