@@ -295,7 +295,8 @@ def write_compressed(file: Path, table: Table) -> None:
         connection.register("rows_", arrays)
         connection.execute(
             f"COPY (SELECT {', '.join(wanted)} FROM rows_) TO {target(file)} "
-            "(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, "
+            # Numbers of rows that follow each other take no room as differences.
+            "(FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, COMPRESSION_LEVEL 1, "
             f"DICTIONARY_SIZE_LIMIT {_DICTIONARY_MOST})"
         )
     except duckdb_module().Error as error:
