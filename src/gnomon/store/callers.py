@@ -121,7 +121,7 @@ def calls(
         run: the run.
         function: its group, and what it is.
         values: of each path.
-        least: only callers and callees with so much.
+        least: only callers and callees with so large a share of what the function has.
         depth: only so many callers, one above the other; 0 for all.
     """
     import numpy as np
@@ -139,6 +139,7 @@ def calls(
     )
     if np.isnan(values.samples).any():
         own_samples = values.own_samples
+    least *= float(values.inclusive[np.unique(tops)].sum())
     tree = call_tree.bottom_up(
         paths, groups, PathValues(own, values.inclusive, values.samples, own_samples),
         np.unique(tops), least=least, depth=depth + 1 if depth else 0, by_inclusive=True,

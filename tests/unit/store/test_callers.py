@@ -99,8 +99,20 @@ def test_callers_as_text(name: str, capsys: pytest.CaptureFixture[str]) -> None:
         "  of total  total  it calls",
         "    20.0 %  20 ms  memcpy",
         "",
-        "what has less than 1 % of the whole is cut: --threshold",
+        "what has less than 1 % of the function is cut: --threshold",
     ]
+
+
+def test_a_function_with_little_has_its_callers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = stack_samples.write(
+        tmp_path / "app", [*[Sample((MAIN,))] * 999, Sample((MAIN, Frame("rare")))]
+    )
+    assert main(["report", str(path), "callers", "rare"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "  CPU time, sampled: self 1 ms (0.1 %), total 1 ms (0.1 %)" in lines
+    assert "     0.1 %   1 ms  1 ms  └ main" in lines
 
 
 @pytest.mark.usefixtures("app")

@@ -118,7 +118,7 @@ def parser() -> argparse.ArgumentParser:
         type=float,
         default=None,
         help="only rows of a profile with so many percent of the whole, only branches of a tree "
-        "with so many (default: 0 of a profile, 1 of a tree and of callers)",
+        "with so many (default: 0 of a profile, 1 of a tree and of callers, there of the function)",
     )
     p.add_argument(
         "--depth",

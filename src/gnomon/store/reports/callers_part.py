@@ -91,7 +91,7 @@ class Callers(NamedTuple):
             told = f"{len(functions) - top} more have that name (--top 0 for all): {names}{more}"
             lines += ["", *filled(printable(told), request.width, "", "  ")]
         if threshold:
-            told = f"what has less than {number(threshold)} % of the whole is cut: --threshold"
+            told = f"what has less than {number(threshold)} % of the function is cut: --threshold"
             lines += ["", *filled(told, request.width)]
         return PartText("\n".join(lines) + "\n")
 
@@ -125,7 +125,7 @@ def _functions(run: Run, request: Request, branch: Branch) -> list[tuple[int, Co
 def _calls(
     run: Run, request: Request, branch: Branch, function: tuple[int, Code], threshold: float
 ) -> Calls:
-    least, depth = threshold / 100 * branch.whole, request.depth or 0
+    least, depth = threshold / 100, request.depth or 0
     return callers.calls(run, function, branch.values, least=least, depth=depth)
 
 
@@ -152,7 +152,7 @@ def _callers(
     width: int,
 ) -> list[str]:  # fmt: skip
     if not len(tree.group):
-        return ["  less than the threshold"]
+        return ["  no value of this metric"]
     lines = tree_lines(
         tree, _described(run, tree.group.tolist()), whole=branch.whole,
         unit=str(metric["unit"] or ""), threshold=threshold, width=width, way=Way.CALLERS,

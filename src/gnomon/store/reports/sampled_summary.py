@@ -89,8 +89,7 @@ def _callers(run: Run, hottest: CodeRow, metric: CodeMetric, width: int) -> Iter
         for group, code in callers.matching(run, hottest.code.function).items()
         if code == hottest.code
     )
-    least = _LEAST_CALLER * (hottest.total or hottest.own or 0.0)
-    tree = callers.calls(run, function, values, least=least).callers
+    tree = callers.calls(run, function, values, least=_LEAST_CALLER).callers
     if len(tree.group) < 2:
         return
     named = call_paths.described(run, np.unique(tree.group), "function")
