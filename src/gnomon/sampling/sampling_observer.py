@@ -26,7 +26,7 @@ from gnomon.sampling.sampled_events import SampledEvent, SampledEvents, choose
 from gnomon.store.record_file import SUFFIX
 
 # A second of the fastest rate that is usual lies in 64 MB; of many CPUs each has less.
-_RING_BYTES, _RINGS_BYTES, _RING_LEAST = 1 << 21, 1 << 26, 1 << 19
+_RING_BYTES, _RINGS_BYTES, _RING_LEAST = 1 << 22, 1 << 26, 1 << 19
 _MACHINE = -1
 _DESCRIPTORS_ELSEWHERE = 64
 
