@@ -1,7 +1,8 @@
 """How long `gnomon view` lets people wait, on runs that are made for it.
 
-A tree of 100,000 nodes (functions and lines of an emulated program), and a profile of 10 million
-rows (sections on 64 threads). A real server answers real requests; each round opens anew.
+A tree of 100,000 nodes (functions and lines of an emulated program), a profile of 10 million rows
+(sections on 64 threads), and 500,000 call paths of 100,000 samples. A real server answers real
+requests; each round opens anew.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
 import duckdb
 
+from benchmarks import large_samples
 from benchmarks.table import Row, Table, verdict
 from gnomon.view.server import Server
 from gnomon.view.session import Session
@@ -25,6 +27,7 @@ from gnomon.view.session import Session
 _ROUNDS_MOST = 5
 _FIRST_PAINT_S = 1.0
 _OPENS_S = 2.0
+_CALLS_OPEN_S = 3.0
 _INTERACTION_S = 0.1
 _HEAD = {
     "schema": "gnomon/run", "schema_version": 1, "command": ["./app"], "hosts": [{"name": "node1"}],
@@ -46,6 +49,12 @@ _INTERACTIONS = {
     "table, sorted": "runs/1/table?name=functions&metrics=0&sort=inclusive:0&limit=100",
     "table, filtered": "runs/1/table?name=functions&metrics=0&filter=1234&limit=100",
 }
+_OF_CALLS = {
+    **{name: address for name, address in _INTERACTIONS.items() if "metric=1" not in address},
+    "bottom-up": "runs/1/tree?by=callers",
+    "bottom-up, values": "runs/1/values?by=callers&metric=0",
+    "callers of a function": "runs/1/tree?by=callers&open=7&first=5000",
+}
 
 
 def run(rounds: int) -> Table:
@@ -54,11 +63,14 @@ def run(rounds: int) -> Table:
     rows: list[Row] = []
     limits: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        for title, path, limit in (
-            ("100,000 nodes", _nodes(Path(folder)), _FIRST_PAINT_S),
-            ("10 million rows", _rows(Path(folder)), _OPENS_S),
+        calls = Path(folder) / "calls"
+        large_samples.write(calls)
+        for title, path, limit, interactions in (
+            ("100,000 nodes", _nodes(Path(folder)), _FIRST_PAINT_S, _INTERACTIONS),
+            ("10 million rows", _rows(Path(folder)), _OPENS_S, _INTERACTIONS),
+            ("500,000 call paths", calls, _CALLS_OPEN_S, _OF_CALLS),
         ):
-            opening, cpu, each = _times(path, rounds)
+            opening, cpu, each = _times(path, rounds, interactions)
             rows.append(Row(f"{title}: opened, tree and values", "", 1e3 * opening))
             rows.append(Row("  its CPU time", "", 1e3 * cpu))
             limits.append(verdict(f"{title}: opened, tree and values", opening, limit, "s"))
@@ -68,10 +80,12 @@ def run(rounds: int) -> Table:
     return Table("what the page waits for", "ms", rows, limits)
 
 
-def _times(path: Path, rounds: int) -> tuple[float, float, dict[str, float]]:
+def _times(
+    path: Path, rounds: int, interactions: Mapping[str, str]
+) -> tuple[float, float, dict[str, float]]:
     openings: list[float] = []
     cpu: list[float] = []
-    found: dict[str, list[float]] = {name: [] for name in _INTERACTIONS}
+    found: dict[str, list[float]] = {name: [] for name in interactions}
     for _ in range(rounds):
         begin, used = time.perf_counter(), time.process_time()
         session = Session()
@@ -81,7 +95,7 @@ def _times(path: Path, rounds: int) -> tuple[float, float, dict[str, float]]:
                 _get(base, address)
             openings.append(time.perf_counter() - begin)
             cpu.append(time.process_time() - used)
-            for name, address in _INTERACTIONS.items():
+            for name, address in interactions.items():
                 begin = time.perf_counter()
                 _get(base, address)
                 found[name].append(time.perf_counter() - begin)

@@ -21,6 +21,7 @@ means. Typed arrays are as `packed` says.
 | `GET /api/runs/ID/values?...&first=&end=` | only those of some nodes, as numbered in the tree |
 | `GET /api/runs/ID/spread?by=&node=&metric=&location=` | typed arrays: a node at each place |
 | `GET /api/runs/ID/node?by=&node=&location=` | everything known of a node |
+| `GET /api/runs/ID/nodeOfLine?by=&file=&line=` | the node in which a line has most |
 | `GET /api/runs/ID/table?name=&metrics=&location=&sort=&order=...` | rows, see `TableWanted` |
 | `GET /api/runs/ID/export?...&format=` | what the table shows, all of it, as a file: csv or json |
 | `GET /api/runs/ID/source?file=&choice=` | a source file that the run names |
@@ -72,6 +73,7 @@ def routes(session: Session) -> list[Route]:
         "": api.run, "/metrics": api.metrics, "/locations": api.locations, "/tables": api.tables,
         "/tree": tree_answers.tree, "/values": tree_answers.values,
         "/spread": tree_answers.spread, "/node": tree_answers.node,
+        "/nodeOfLine": tree_answers.node_of_line,
         "/table": api.table, "/export": api.export, "/source": api.source, "/lines": api.lines,
     }  # fmt: skip
     of_runs = [

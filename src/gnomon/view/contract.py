@@ -246,6 +246,13 @@ class Tree(TypedDict):
     """Of all locations together; NaN where not known."""
 
 
+class NodeOfLine(TypedDict):
+    """Where a line of the source is in a call tree."""
+
+    node: int
+    """-1 where it is not in it."""
+
+
 class Values(TypedDict):
     """In the order of the tree's nodes; NaN where there is no value."""
 

@@ -13,7 +13,7 @@ from gnomon.model.metric import Metric
 from gnomon.view import node_values, profile_rows
 from gnomon.view.distribution import to_jsonable
 from gnomon.view.open_run import OpenRun
-from gnomon.view.tree import Tree, is_place
+from gnomon.view.tree import CALLERS, Tree, is_place
 
 _REGIONS_LIMIT = 200
 
@@ -193,6 +193,29 @@ def lines(opened: OpenRun, file: str, metrics: list[int], location: int) -> dict
             }
         )
     return {"file": file, "lines": line_numbers.tolist(), "metrics": columns}
+
+
+def node_of_line(opened: OpenRun, by: str, file: str, line: int) -> int:
+    """Return the node of a call tree in which a line has most, -1 where it has none.
+
+    Raises:
+        UsageError: there is no such grouping.
+        RunDirectoryError: the tables cannot be read.
+    """
+    data, tree = opened.data, opened.tree(by)
+    is_line = (data.regions.file == file) & (data.regions.line == line)
+    paths = np.flatnonzero(is_line[data.paths.region] & data.is_code)
+    number = opened.first_metric()
+    if not len(paths) or number < 0:
+        return -1
+    values = opened.path_values(number, -1)
+    own, whole = (np.nan_to_num(column[paths]) for column in (values.exclusive, values.inclusive))
+    hottest = paths[np.lexsort((whole, own))[-1]]
+    nodes = tree.exclusive.node[tree.exclusive.path == hottest]
+    if not len(nodes):
+        return -1
+    # A line is below its function; bottom-up what a function calls is above it.
+    return int(nodes.min() if by == CALLERS else nodes.max())
 
 
 def _outermost_by_line(

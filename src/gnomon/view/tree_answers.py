@@ -86,6 +86,13 @@ def node(opened: OpenRun, asked: QueryParams) -> Response:
     return as_json(node_details.node(opened, by, request_params.integer(asked, "node"), location))
 
 
+def node_of_line(opened: OpenRun, asked: QueryParams) -> Response:
+    """Return the node in which a line of the source has most."""
+    by, file = asked.get("by", "region"), asked.get("file", "")
+    line = request_params.integer(asked, "line")
+    return as_json({"node": node_details.node_of_line(opened, by, file, line)})
+
+
 def _packed(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Response:
     return Response(array_codec.pack(header, arrays), media_type="application/octet-stream")
 

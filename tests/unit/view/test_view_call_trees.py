@@ -252,6 +252,29 @@ def test_the_error_of_a_value_is_that_of_its_samples(run: OpenRun, tmp_path: Pat
     assert counted.sample_weight(0) is None
 
 
+@pytest.mark.parametrize(
+    ("by", "line", "chain"),
+    [
+        ("region", 21, ("main", "solve")),
+        ("region", 31, ("main", "solve", "dot")),
+        ("lines", 21, ("main", "app.cpp:10", "solve", "app.cpp:21")),
+        ("callers", 32, ("dot",)),
+        ("file", 11, ("/src/app.cpp", "main", "app.cpp:11")),
+    ],
+)
+def test_the_node_of_a_line_is_that_of_its_function(
+    run: OpenRun, by: str, line: int, chain: tuple[str, ...]
+) -> None:
+    tree = run.tree(by)
+    node = node_details.node_of_line(run, by, "/src/app.cpp", line)
+    names: list[str] = []
+    while node > 0:
+        names.append(tree.text(tree.name, node))
+        node = int(tree.parent[node])
+    assert tuple(reversed(names)) == chain
+    assert node_details.node_of_line(run, by, "/src/app.cpp", 999) == -1
+
+
 def test_groupings_are_those_that_a_run_has(run: OpenRun, tmp_path: Path) -> None:
     labels = [(one.by, one.label, one.sort) for one in tree_builders.groupings(run.data)]
     assert labels == [

@@ -37,6 +37,7 @@ ANSWERS: tuple[tuple[str, Any], ...] = (
     ("/api/runs/{id}/spread?metric=0&node=1", contract.Spread),
     ("/api/runs/{id}/spread?metric=2&node=1", contract.Spread),
     ("/api/runs/{id}/node?node=1", contract.NodeDetails),
+    ("/api/runs/{id}/nodeOfLine?file={file}&line=3", contract.NodeOfLine),
     *((f"/api/runs/{{id}}/table?name={name}", contract.TablePage)
       for name in ("functions", "lines", "files", "places", "metrics", "values")),
     ("/api/runs/{id}/source?file={file}", contract.Source),

@@ -9,6 +9,7 @@ import type {
   Location,
   Metric,
   NodeDetails,
+  NodeOfLine,
   OpenResult,
   Run,
   RunTitle,
@@ -136,6 +137,8 @@ export const getNode = (
   id: string,
   query: { by: Grouping; node: number; location?: number | undefined },
 ) => getJson<NodeDetails>(`api/runs/${id}/node`, query);
+export const getNodeOfLine = (id: string, by: Grouping, file: string, line: number) =>
+  getJson<NodeOfLine>(`api/runs/${id}/nodeOfLine`, { by, file, line });
 
 export interface TableQuery {
   name: string;

@@ -344,6 +344,12 @@ export interface Tree {
   calls: Float64Array;
 }
 
+/** Where a line of the source is in a call tree. */
+export interface NodeOfLine {
+  /** -1 where it is not in it. */
+  node: number;
+}
+
 /** In the order of the tree's nodes; NaN where there is no value. */
 export interface Values {
   /** How many values are here. */

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { addSourceFolder, getLines, getSource, type Source, type Statistic } from "./api";
+import { addSourceFolder, getLines, getNodeOfLine, getSource, type Source, type Statistic } from "./api";
 import { dropCached, useLoaded } from "./api-cache";
 import type { LineMark, SourceEditor } from "./source-editor";
 import { baseName, formatQuantity, formatShare } from "./format";
@@ -233,11 +233,16 @@ function SourceText(props: Props & { source: Source }) {
       editor?.light(at);
     },
     enter(at) {
-      const node = tree ? tree.at(source.file, at) : -1;
-      if (!tree || node < 0) return;
-      tree.reveal(node);
-      setParams({ node, line: at, q: null });
-      document.querySelector<HTMLElement>(".tree-rows")?.focus();
+      if (!tree) return;
+      const show = (node: number) => {
+        if (node < 0) return;
+        tree.reveal(node);
+        setParams({ node, line: at, q: null });
+        document.querySelector<HTMLElement>(".tree-rows")?.focus();
+      };
+      // A node of a call tree is a function, of which this may not be the hottest line.
+      if (hasCalls) void getNodeOfLine(run.id, tree.data.by, source.file, at).then(({ node }) => show(node));
+      else show(tree.at(source.file, at));
     },
   };
 

@@ -312,7 +312,7 @@ function TreePane(props: PaneProps) {
           {typeof filter === "string"
             ? filter
             : tree.isFiltered
-              ? `${formatNumber(matches)} of ${formatNumber(tree.n)} nodes`
+              ? `${formatNumber(matches)} of ${formatNumber(tree.n)} nodes${tree.data.pending.includes(1) ? " so far" : ""}`
               : plural(tree.n, "node")}
         </span>
         <span class="tools-rest" />
