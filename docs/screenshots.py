@@ -22,7 +22,7 @@ PROGRAMS = HERE.parent / "tests" / "browser" / "programs"
 EXAMPLES = HERE.parent / "examples"
 IMAGES = HERE / "images"
 GNOMON = str(Path(sys.executable).with_name("gnomon"))
-RUNS = ("power", "longer", "uneven", "before", "after")
+RUNS = ("power", "longer", "uneven", "before", "after", "mesh")
 
 
 class Picture(NamedTuple):
@@ -38,6 +38,8 @@ class Picture(NamedTuple):
 
 PICTURES = (
     Picture("tree", "power", "#/tree", "light"),
+    Picture("calls", "mesh", "#/tree", "light"),
+    Picture("callers", "mesh", "#/tree?by=callers", "light"),
     Picture("node", "power", "#/tree", "light", (".tree-row >> nth=1",)),
     Picture("table", "power", "#/table", "light"),
     Picture("metrics", "uneven", "#/metrics?metric=task-clock", "dark"),
@@ -71,6 +73,8 @@ def make(folder: Path) -> None:
         run(GNOMON, "count", "--pmu", "emulated", "--name", name, "--", "./app")
     run("cc", "-g", "-O1", "-pthread", "-o", "threads", "uneven.c")
     run(GNOMON, "count", "--per", "thread", "-r", "4", "--name", "uneven", "--", "./threads")
+    run("c++", "-g", "-O1", "-pthread", "-o", "mesh", "mesh.cpp")
+    run(GNOMON, "record", "--name", "mesh", "--", "./mesh", "3000")
     run("cc", "-O2", "-o", "stencil", "stencil.c", "-lm")
     for name, iterations in (("before", "60"), ("after", "78")):
         run(GNOMON, "count", "-r", "12", "--name", name, "--", "./stencil", "500", iterations)

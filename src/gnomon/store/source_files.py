@@ -25,6 +25,8 @@ LIMIT_BYTES = 8 << 20
 # Directories are looked through once; what has more files than this is not a source tree.
 _FILES_LIMIT = 200_000
 _CHOICES_LIMIT = 50
+# Nobody waits for a look at more; they are then found or not when they are asked for.
+_LOOKED_FOR = 20_000
 _NOT_SOURCES = ("/proc", "/sys", "/dev", "/run")
 _SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"))
 _LANGUAGES = {
@@ -192,6 +194,32 @@ def find(
         return Source(file, "", None, kind, "choose", why, shown)
     why = "it is not on this machine; name the directory that has the sources"
     return Source(file, own, None, kind, "missing", why)
+
+
+def missing(
+    files: Sequence[str],
+    head: Mapping[str, Any],
+    folders: Folders,
+    packed: Callable[[str], bytes | None] = nothing_packed,
+) -> list[str]:
+    """Return the files that are neither where the run names them, nor in it, nor in a directory.
+
+    Args:
+        files: as the run names them.
+        head: see `find`, as for the others.
+        folders: where the user lets us look.
+        packed: returns the text that the run itself has of a file.
+    """
+    if len(files) > _LOOKED_FOR:
+        return []
+    directory = _directory(head)
+    absent = [
+        file
+        for file in files
+        if not os.path.lexists(os.path.join(directory, file))  # noqa: PTH118
+        and not folders.candidates(file)
+    ]
+    return [file for file in absent if packed(file) is None]
 
 
 def _directory(head: Mapping[str, Any]) -> str:

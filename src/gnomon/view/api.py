@@ -234,6 +234,9 @@ class _Api:
                 },
                 "firstMetric": opened.first_metric(),
                 "sourceFiles": files,
+                "missingFiles": source_files.missing(
+                    files, data.head, self._session.folders, data.source_text
+                ),
             }
         )
 

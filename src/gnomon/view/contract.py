@@ -167,6 +167,8 @@ class Run(RunTitle):
     firstMetric: int
     """The metric to show first; -1 where the run has none."""
     sourceFiles: list[str]
+    missingFiles: list[str]
+    """Those of them that are not on this machine, when the run was looked at."""
 
 
 class Metric(TypedDict):

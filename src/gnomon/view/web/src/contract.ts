@@ -270,6 +270,8 @@ export interface Run extends RunTitle {
   /** The metric to show first; -1 where the run has none. */
   firstMetric: number;
   sourceFiles: string[];
+  /** Those of them that are not on this machine, when the run was looked at. */
+  missingFiles: string[];
 }
 
 /** A row of the run's table of metrics, and what may be done with its values. */

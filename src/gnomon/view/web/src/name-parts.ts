@@ -69,8 +69,3 @@ export function normalizePath(path: string): string {
   }
   return kept.join("/");
 }
-
-/** Whether a source file is of a library: those of the system name their files from where they were compiled. */
-export function isOfLibrary(path: string): boolean {
-  return !path.startsWith("/") || path.startsWith("/usr/") || /\/(site|dist)-packages\//.test(path);
-}

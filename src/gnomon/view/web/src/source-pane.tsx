@@ -14,7 +14,8 @@ import { textWidth } from "./text-width";
 import { themeValue, useTheme } from "./theme";
 import { setParams, useRoute } from "./route";
 import type { ViewProps } from "./view-props";
-import { isOfLibrary, normalizePath } from "./name-parts";
+import { normalizePath } from "./name-parts";
+import { ownFiles } from "./own-code";
 import type { Tree } from "./tree-model";
 
 interface Props extends ViewProps {
@@ -52,7 +53,7 @@ export function SourcePane(props: Props) {
   return (
     <section class="pane source-pane" aria-label="source">
       <div class="tools">
-        <FilePicker files={run.sourceFiles} file={file} asking={props.filesListedMost} />
+        <FilePicker files={run.sourceFiles} isOwn={ownFiles(run)} file={file} asking={props.filesListedMost} />
         {source.value && <SourceState source={source.value} />}
       </div>
       {!file && (
@@ -84,13 +85,21 @@ export function SourcePane(props: Props) {
   );
 }
 
-function FilePicker(props: { files: readonly string[]; file: string; asking: number }) {
-  const { files, file, asking } = props;
+interface FilePickerProps {
+  files: readonly string[];
+  /** Which are listed first. */
+  isOwn: (file: string) => boolean;
+  file: string;
+  asking: number;
+}
+
+function FilePicker(props: FilePickerProps) {
+  const { files, isOwn, file, asking } = props;
   const [word, setWord] = useState("");
   const lower = word.toLowerCase();
   const matches = files
     .filter((name) => name.toLowerCase().includes(lower))
-    .sort((a, b) => Number(isOfLibrary(a)) - Number(isOfLibrary(b)));
+    .sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
   const most = word ? Math.max(asking, MOST_FOUND) : asking;
   return (
     <Menu class="file-choice" label={file ? baseName(file) : "no file"} hint={file || "choose a source file"}>

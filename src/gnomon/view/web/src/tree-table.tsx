@@ -195,6 +195,7 @@ export function TreeTable(props: Props) {
         const isOpen = !isLeaf && tree.isOpen(node);
         const file = tree.file(node);
         const line = tree.line(node);
+        const module = tree.data.strings[tree.data.module[node]!];
         const kind = tree.kind(node);
         return (
           <div
@@ -212,7 +213,7 @@ export function TreeTable(props: Props) {
               props.onDetails(node);
             }}
           >
-            <span class="cell name" role="gridcell" style={{ paddingLeft: `${6 + 14 * rows.depths[row]!}px` }}>
+            <span class="cell name" role="gridcell" style={{ paddingLeft: `${indent(rows.depths[row]!)}px` }}>
               <span
                 class={isLeaf ? "twist is-leaf" : "twist"}
                 onClick={(event) => {
@@ -229,6 +230,11 @@ export function TreeTable(props: Props) {
               {kind.mark && (
                 <span class="node-mark" title={kind.hint}>
                   {kind.mark}
+                </span>
+              )}
+              {!file && module && !kind.style && !isInModule(tree, node) && (
+                <span class="where" title={`in ${module}; its source is not known`}>
+                  <span class="where-file">{module}</span>
                 </span>
               )}
               {file && !kind.is_place && !isInFile(tree, node) && (
@@ -251,6 +257,17 @@ export function TreeTable(props: Props) {
       }}
     />
   );
+}
+
+/** How far a row begins from the left: names of deep calls need the room more than their depth. */
+function indent(depth: number): number {
+  return 6 + 14 * Math.min(depth, 8) + Math.min(4 * Math.max(0, depth - 8), 120);
+}
+
+/** Whether a node is below the node of its program or library, which then is not named again. */
+function isInModule(tree: Tree, node: number): boolean {
+  const above = tree.parent(node);
+  return above >= 0 && tree.kind(above).name === "module";
 }
 
 /** Whether a node is below the node of its file, which then is not named again. */

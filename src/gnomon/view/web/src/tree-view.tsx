@@ -15,7 +15,7 @@ import { MetricPicker } from "./metric-picker";
 import { LocationPicker } from "./location-picker";
 import { setParams, navigate, useRoute } from "./route";
 import { InlineCode } from "./inline-code";
-import { isOfLibrary } from "./name-parts";
+import { innermostOwnCode, nearestOwnCaller, ownFiles } from "./own-code";
 import type { RowsHandle } from "./virtual-rows";
 import { SearchBox } from "./search-box";
 import type { ViewProps } from "./view-props";
@@ -183,6 +183,8 @@ function TreePane(props: PaneProps) {
     setParams(place);
   };
   const redraw = () => setTurn((old) => old + 1);
+  const isOwn = useMemo(() => ownFiles(run), [run]);
+  const isCallTree = run.groupings.some((one) => one.by === GROWS) && (by === "region" || by === "lines" || by === "rank");
 
   useEffect(() => {
     // What is there is the tree of another grouping until this one's has come.
@@ -197,13 +199,16 @@ function TreePane(props: PaneProps) {
     } else {
       const root = tree.children(-1)[0];
       if (root !== undefined && by === GROWS) {
-        // The hottest function, with its callers.
+        // The hottest function, with its callers up to one whose source is here.
         const [hottest = root] = tree.children(root);
         tree.set(hottest, true);
         if (tree.isPending(hottest)) void growTree(run.id, by, hottest);
-        select(hottest);
+        const own = nearestOwnCaller(tree, hottest, main.values, isOwn);
+        tree.reveal(own);
+        select(own);
       } else if (root !== undefined) {
-        const end = ownCode(tree, tree.follow(root, main.values), by);
+        const followed = tree.follow(root, main.values);
+        const end = isCallTree ? innermostOwnCode(tree, followed, isOwn) : followed;
         const hot = tree.file(end) ? end : tree.hottest(end, main.values);
         tree.reveal(hot);
         select(tree.file(hot) ? hot : end);
@@ -396,15 +401,6 @@ function TreePane(props: PaneProps) {
       )}
     </section>
   );
-}
-
-/** The innermost function above a node that is no library's, or the node: that is whose source one has. */
-function ownCode(tree: Tree, node: number, by: Grouping): number {
-  if (by !== "region" && by !== "lines" && by !== "rank") return node;
-  for (let at = node; at >= 0; at = tree.parent(at)) {
-    if (tree.file(at) && !isOfLibrary(tree.file(at))) return at;
-  }
-  return node;
 }
 
 function nodePath(tree: Tree, node: number): string {
