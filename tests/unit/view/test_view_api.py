@@ -21,8 +21,8 @@ from gnomon.view.array_codec import pack, unpack
 from gnomon.view.session import Session
 
 WEB = Path(__file__).parents[3] / "src" / "gnomon" / "view" / "web"
-PARTS = ("", "/metrics", "/locations", "/tables", "/tree", "/values", "/spread", "/node", "/nodeOfLine",
-         "/table", "/export", "/source", "/lines", "/sources")  # fmt: skip
+PARTS = ("", "/metrics", "/locations", "/tables", "/tree", "/values", "/spread", "/node",
+         "/nodeOfLine", "/table", "/export", "/source", "/lines", "/sources")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
