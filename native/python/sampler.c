@@ -93,9 +93,8 @@ static PyObject *raise_start_error(int error, const struct gn_sampling_failure *
 
 static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"events",	  "cpus",	 "targets",
-				"starts_at_exec", "stack_bytes", "ring_bytes",
-				"path",		  "rank",	 NULL};
+	static char *names[] = {"events",     "cpus", "targets", "starts_at_exec", "stack_bytes",
+				"ring_bytes", "path", "rank",	 "signal_socket",  NULL};
 	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	struct numbers cpus = {0}, targets = {0};
 	struct event_list events = {0};
@@ -107,10 +106,11 @@ static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 	unsigned long long ring_bytes;
 	int result;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!pIKyi:Sampler", names, &PyList_Type,
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!pIKyii:Sampler", names, &PyList_Type,
 					 &event_list, &PyList_Type, &cpu_list, &PyList_Type,
 					 &target_list, &plan.starts_at_exec, &plan.stack_bytes,
-					 &ring_bytes, &output.path, &output.rank))
+					 &ring_bytes, &output.path, &output.rank,
+					 &plan.signal_socket))
 		return NULL;
 	if (read_events(event_list, &events) || read_numbers(cpu_list, &cpus) ||
 	    read_numbers(target_list, &targets))

@@ -98,6 +98,7 @@ enum {
 	GN_SAMPLE_GUESSED = 1u << 0,	 /* frames of its stack were guessed */
 	GN_SAMPLE_SHORTENED = 1u << 1,	 /* its innermost frames are missing: no memory for paths */
 	GN_SAMPLE_KERNEL_ONLY = 1u << 2, /* it has no user stack */
+	GN_SAMPLE_SIGNALLED = 1u << 3, /* its thread was told by a signal, to read its own frames */
 };
 
 enum gn_loss_kind {

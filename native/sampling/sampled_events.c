@@ -23,8 +23,8 @@ uint64_t gn_sampled_type(const struct gn_sampling_plan *plan)
 	return plan->stack_bytes ? type | PERF_SAMPLE_STACK_USER : type;
 }
 
-static void fill_attr(struct perf_event_attr *attr, const struct gn_sampling_plan *plan,
-		      uint32_t event)
+void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampling_plan *plan,
+			    uint32_t event)
 {
 	const struct gn_sampled_event *sampled = &plan->event[event];
 	const int is_machine = plan->target[0] < 0;
@@ -73,7 +73,7 @@ static int open_anchor(pid_t pid)
 
 /* --- rings ------------------------------------------------------------------------------------ */
 
-static int first_fd(const struct gn_sampled_events *events, uint32_t cpu)
+int gn_sampled_events_ring_fd(const struct gn_sampled_events *events, uint32_t cpu)
 {
 	for (uint32_t i = 0; i < events->fds_per_cpu; i++) {
 		const int fd = events->fd[cpu * events->fds_per_cpu + i];
@@ -93,7 +93,7 @@ static void unmap_rings(struct gn_sampled_events *events)
 static int map_rings(struct gn_sampled_events *events, uint64_t bytes, int *cpu_failed)
 {
 	for (uint32_t cpu = 0; cpu < events->n_cpus; cpu++) {
-		const int fd = first_fd(events, cpu);
+		const int fd = gn_sampled_events_ring_fd(events, cpu);
 		const int failed = fd < 0 ? 0 : gn_ring_map(&events->ring[cpu], fd, bytes);
 
 		if (failed) {
@@ -126,7 +126,7 @@ static int map_largest(struct gn_sampled_events *events, const struct gn_samplin
 static int redirect(const struct gn_sampled_events *events)
 {
 	for (uint32_t cpu = 0; cpu < events->n_cpus; cpu++) {
-		const int into = first_fd(events, cpu);
+		const int into = gn_sampled_events_ring_fd(events, cpu);
 
 		for (uint32_t i = 0; i < events->fds_per_cpu; i++) {
 			const int fd = events->fd[cpu * events->fds_per_cpu + i];
@@ -153,7 +153,7 @@ static int open_events(struct gn_sampled_events *events, const struct gn_samplin
 				struct perf_event_attr attr;
 				int fd;
 
-				fill_attr(&attr, plan, event);
+				gn_sampled_events_attr(&attr, plan, event);
 				attr.size = gn_attr_size(&attr);
 				fd = gn_perf_open(&attr, plan->target[target], plan->cpu[cpu], -1);
 				events->fd[next] = fd < 0 ? -1 : fd;

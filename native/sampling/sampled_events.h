@@ -28,6 +28,7 @@ struct gn_sampling_plan {
 	uint32_t n_targets;
 	int starts_at_exec;   /* sampling begins when the target executes a program */
 	uint32_t stack_bytes; /* to copy with each sample: a multiple of 8 below 64 KiB */
+	int signal_socket;    /* where processes ask for signals (signal_events.h); -1: none */
 	uint64_t ring_bytes;  /* of each CPU, a power of two; less where the kernel grants less */
 };
 
@@ -65,6 +66,13 @@ void gn_sampled_events_close(struct gn_sampled_events *events);
 
 /* Which event a sample is of, by its PERF_SAMPLE_IDENTIFIER. */
 uint32_t gn_sampled_events_number(const struct gn_sampled_events *events, uint64_t id);
+
+/* As which an event of a plan is opened, but for its size. */
+void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampling_plan *plan,
+			    uint32_t event);
+
+/* The descriptor whose ring a CPU's events write to; -1: the CPU is off. */
+int gn_sampled_events_ring_fd(const struct gn_sampled_events *events, uint32_t cpu);
 
 /* What each sample has, PERF_SAMPLE_*. */
 uint64_t gn_sampled_type(const struct gn_sampling_plan *plan);

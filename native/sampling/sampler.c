@@ -16,6 +16,7 @@
 #include "processes.h"
 #include "sample_file.h"
 #include "sampled_stack.h"
+#include "signal_events.h"
 
 #define NICE (-10)
 
@@ -32,13 +33,14 @@
 
 struct gn_sampler {
 	struct gn_sampled_events events;
+	struct gn_signal_events signals;
 	struct gn_processes processes;
 	struct gn_stack_paths paths;
 	struct gn_sample_file out;
 	struct gn_sampling_facts facts;
 	uint32_t n_processes, n_threads; /* that have a number */
 	uint64_t sample_type;
-	struct pollfd *polled;	/* one for each ring, and the wish to stop */
+	struct pollfd *polled;	/* one for each ring, the wish to stop, and the socket */
 	uint32_t *polled_event; /* which of its CPU's events a ring is polled by */
 	pthread_t thread;
 	int is_disabled;
@@ -175,6 +177,7 @@ static void on_sample(struct gn_sampler *s, const struct perf_event_header *head
 	struct gn_thread *thread;
 	uint32_t task[2], cpu[2];
 	uint64_t id, address;
+	uint32_t event;
 
 	id = take_one(words);
 	address = take_one(words);
@@ -193,6 +196,12 @@ static void on_sample(struct gn_sampler *s, const struct perf_event_header *head
 		stack.kernel = &address;
 		stack.n_kernel = 1;
 	}
+	if (gn_signal_events_number(&s->signals, id, &event))
+		sample.flags = GN_SAMPLE_SIGNALLED;
+	else if (gn_signal_events_cover(&s->signals, (int32_t)task[0], sample.time_ns))
+		return;
+	else
+		event = gn_sampled_events_number(&s->events, id);
 	thread = gn_processes_thread(&s->processes, (int32_t)task[0], (int32_t)task[1]);
 	if (!thread) {
 		count_loss(s, NULL, GN_LOSS_MEMORY, 1);
@@ -201,7 +210,7 @@ static void on_sample(struct gn_sampler *s, const struct perf_event_header *head
 	number_thread(s, thread);
 	sample.thread = thread->number;
 	sample.cpu = (uint16_t)cpu[0];
-	sample.event = (uint16_t)gn_sampled_events_number(&s->events, id);
+	sample.event = (uint16_t)event;
 	gn_stack_paths_add(&s->paths, thread->process, thread->tid, &stack, &sample);
 	gn_sample_append(&s->out, GN_SAMPLE_SAMPLE, &sample);
 	s->facts.samples++;
@@ -413,16 +422,20 @@ static void *read_until_stopped(void *argument)
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	begin_polling(s);
 	while (!s->polled[n].revents) {
-		poll(s->polled, n + 1, WAIT_MS);
+		poll(s->polled, n + 2, WAIT_MS);
+		if (s->polled[n + 1].revents)
+			gn_signal_events_answer(&s->signals);
 		pass_ended(s);
 		read_rings(s, next_ns, now_ns(CLOCK_MONOTONIC) - SETTLED_NS);
 		/* A full disk: the program goes on, without being interrupted for nothing. */
 		if (gn_record_file_status(s->out.file) && !s->is_disabled) {
 			gn_sampled_events_disable(&s->events);
+			gn_signal_events_disable(&s->signals);
 			s->is_disabled = 1;
 		}
 	}
 	gn_sampled_events_disable(&s->events);
+	gn_signal_events_disable(&s->signals);
 	read_rings(s, next_ns, UINT64_MAX);
 	s->facts.cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	write_cost(s);
@@ -439,6 +452,7 @@ static void free_sampler(struct gn_sampler *s)
 	gn_stack_paths_end(&s->paths);
 	gn_processes_end(&s->processes);
 	gn_sample_file_close(&s->out);
+	gn_signal_events_end(&s->signals);
 	gn_sampled_events_close(&s->events);
 	free(s->polled);
 	free(s->polled_event);
@@ -470,12 +484,13 @@ static int begin_thread(struct gn_sampler *s)
 	sigset_t all, before;
 	int failed;
 
-	s->polled = calloc(n + 1, sizeof(*s->polled));
+	s->polled = calloc(n + 2, sizeof(*s->polled));
 	/* And behind them the time of each ring's next record. */
 	s->polled_event = calloc(n, 2 * sizeof(uint32_t) + sizeof(uint64_t));
 	if (!s->polled || !s->polled_event)
 		return -ENOMEM;
-	s->polled[n].events = POLLIN;
+	s->polled[n].events = s->polled[n + 1].events = POLLIN;
+	s->polled[n + 1].fd = s->signals.socket;
 	s->polled[n].fd = eventfd(0, EFD_CLOEXEC);
 	if (s->polled[n].fd < 0)
 		return -errno;
@@ -500,6 +515,9 @@ int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan 
 	if (!s)
 		return -ENOMEM;
 	result = gn_sampled_events_open(&s->events, plan, failure);
+	if (result)
+		goto fail;
+	result = gn_signal_events_begin(&s->signals, plan->signal_socket, plan, &s->events);
 	if (result)
 		goto fail;
 	s->sample_type = gn_sampled_type(plan);

@@ -146,6 +146,7 @@ def sampled(
     """Run a program with samples; return how it ended, what its processes read, and requests."""
     folder.mkdir(exist_ok=True)
     variables = {"GNOMON_RUN_DIR": str(folder), "LD_PRELOAD": str(LIBRARY)}
+    variables["GNOMON_PYTHON_SOCKET"] = "python.socket"
     with opener(folder, hz) as events:
         done = subprocess.run(
             command,

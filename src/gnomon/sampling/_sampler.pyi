@@ -24,6 +24,7 @@ class Sampler:
         ring_bytes: int,
         path: bytes,
         rank: int,
+        signal_socket: int,
     ) -> Sampler:
         """Begin to sample.
 

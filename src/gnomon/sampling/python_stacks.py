@@ -9,17 +9,17 @@ extensions and libraries stay below the Python function that called them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from gnomon.sampling.python_records import PythonFunction, PythonPaths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from gnomon.sampling.python_records import PythonPaths
 
 _LOOP = re.compile(r"_PyEval_EvalFrameDefault(\..*)?$")
 _INTERPRETER = re.compile(r"(lib)?python3?(\.\d+)?[a-z]*(\.so.*)?$")
@@ -108,6 +108,30 @@ class MergedPaths:
     n_apart: int
 
 
+def joined(forests: Sequence[PythonPaths]) -> PythonPaths:
+    """Return the paths of several processes as one forest, their nodes one after the other."""
+    functions: dict[PythonFunction, int] = {}
+    numbered = []
+    offset = 0
+    for paths in forests:
+        numbers = [functions.setdefault(function, len(functions)) for function in paths.functions]
+        numbered.append(
+            replace(
+                paths,
+                parent=np.where(paths.parent < 0, -1, paths.parent + offset).astype(np.int32),
+                function=np.array(numbers, np.int32)[paths.function],
+            )
+        )
+        offset += len(paths.parent)
+    return PythonPaths(
+        tuple(functions),
+        *(
+            np.concatenate([getattr(paths, name) for paths in numbered])
+            for name in ("parent", "function", "line", "is_entry")
+        ),
+    )
+
+
 def merge(
     native: NativePaths,
     python: PythonPaths,
@@ -160,6 +184,8 @@ class _Merger:
         # A merged node by its parent and what it stands for.
         self._numbers: dict[tuple[int, int, int, int], int] = {}
         self._nodes: list[tuple[int, int, int]] = []
+        # Of native nodes without Python functions, and of pairs.
+        self._alone: dict[int, int] = {}
         self._merged: dict[tuple[int, int], int] = {}
 
     def columns(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
@@ -198,7 +224,7 @@ class _Merger:
         chain = []
         merged = -1
         while native >= 0:
-            known = self._merged.get((native, -1))
+            known = self._alone.get(native)
             if known is not None:
                 merged = known
                 break
@@ -206,7 +232,7 @@ class _Merger:
             native = self._parents[native]
         for below in reversed(chain):
             merged = self._number(merged, below, -1)
-            self._merged[below, -1] = merged
+            self._alone[below] = merged
         return merged if merged >= 0 else None
 
     def _paired(self, native: int, python: int, *, idle: bool) -> int | None:

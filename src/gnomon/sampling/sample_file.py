@@ -30,7 +30,7 @@ LOST, THROTTLED, SPOILT, NO_MEMORY = range(4)
 COMPLETE = 0
 """The end of a stack that was unwound to its root; others say why it was not."""
 
-GUESSED, SHORTENED, KERNEL_ONLY = 1, 2, 4
+GUESSED, SHORTENED, KERNEL_ONLY, SIGNALLED = 1, 2, 4, 8
 """Flags of samples."""
 
 KINDS = ("setup", "event", "module", "path", "place", "node", "branch", "process", "thread",

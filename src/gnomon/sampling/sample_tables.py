@@ -26,6 +26,7 @@ from gnomon.model.tables import (
 from gnomon.model.value import How
 from gnomon.sampling.call_paths import CallPaths, call_paths, sums_on_paths
 from gnomon.sampling.frame_names import CodeFrame, FrameNames, module_name
+from gnomon.sampling.python_call_paths import PythonRecordings
 from gnomon.sampling.sample_file import (
     COMPLETE,
     FILE,
@@ -59,6 +60,8 @@ def collect(folder: Path) -> Collected:
     warnings = list(recorded.warnings)
     facts: Counter[str] = Counter()
     names = FrameNames()
+    python = PythonRecordings(folder)
+    warnings += python.warnings
     files = [file for process in recorded.processes for file in process.files]
     readable: list[tuple[RecordFile, SampleFile | None]] = []
     for file in files:
@@ -68,12 +71,13 @@ def collect(folder: Path) -> Collected:
             warnings.append(f"samples: {file.path.name}: {error}")
             continue
         facts.update(_facts(samples))
+        facts.update(python.facts(samples))
         names.add(samples)
         # Of many tasks one is in memory at a time.
         readable.append((file, samples if len(files) == 1 else None))
     unavailable = names.resolve()
     return Collected(
-        _tables(readable, names),
+        _tables(readable, names, python),
         unavailable,
         (*warnings, *_notes(facts)),
         {name: facts[name] for name in facts},
@@ -81,11 +85,13 @@ def collect(folder: Path) -> Collected:
 
 
 def _tables(
-    files: Sequence[tuple[RecordFile, SampleFile | None]], names: FrameNames
+    files: Sequence[tuple[RecordFile, SampleFile | None]],
+    names: FrameNames,
+    python: PythonRecordings,
 ) -> Iterator[Table]:
     first = 0
     for file, samples in files:
-        tables = TaskTables(samples or read_samples(file), names, first)
+        tables = TaskTables(samples or read_samples(file), names, python, first)
         yield from tables.tables()
         first = tables.next_number
 
@@ -150,11 +156,14 @@ class TaskTables:
         next_number: the first number that none of the tables has.
     """
 
-    def __init__(self, samples: SampleFile, names: FrameNames, first: int = 0) -> None:
+    def __init__(
+        self, samples: SampleFile, names: FrameNames, python: PythonRecordings, first: int = 0
+    ) -> None:
         self._samples = samples
         self._first = first
         self._regions: dict[CodeFrame, int] = {}
         self._frames = names.of_places(samples)
+        self._sampled = python.paths(samples, self._frames)
         self._paths = self._call_paths()
         self._locations, self._location_of_thread = self._make_locations()
         self.next_number = first + max(
@@ -173,10 +182,10 @@ class TaskTables:
     def _call_paths(self) -> CallPaths:
         numbers = [
             tuple(self._regions.setdefault(frame, len(self._regions) + 1) for frame in frames)
-            for frames in self._frames
+            for frames in (*self._frames, *self._sampled.python_frames)
         ]
-        samples = self._samples
-        return call_paths(samples.node_places, samples.node_parents, numbers, _PROGRAM)
+        sampled = self._sampled
+        return call_paths(sampled.node_places, sampled.node_parents, numbers, _PROGRAM)
 
     def _code(self) -> Iterator[Table]:
         regions, first = Table(REGIONS), self._first
@@ -249,10 +258,12 @@ class TaskTables:
     def _values(self) -> Iterator[Table]:
         samples, first = self._samples.samples, self._first
         events = samples["event"].astype(np.int64)
-        nodes = samples["node"]
+        nodes, of_samples = samples["node"], self._sampled.of_samples
         has_node = nodes != NONE
+        # Of a sample that has nothing but frames which are left out it is the program's.
+        has_path = of_samples != NONE
         paths = np.zeros(len(samples), np.int64)
-        paths[has_node] = self._paths.of_nodes[nodes[has_node]]
+        paths[has_path] = self._paths.of_nodes[of_samples[has_path]]
         factors = np.array([_factor(event) for event in self._samples.events])
         weights = samples["weight"].astype(np.float64) * factors[events]
         locations = np.array(self._location_of_thread, np.int64)[samples["thread"]]

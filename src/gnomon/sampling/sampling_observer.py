@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
+import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,10 @@ from gnomon.store.record_file import SUFFIX
 _RING_BYTES, _RINGS_BYTES, _RING_LEAST = 1 << 22, 1 << 26, 1 << 19
 _MACHINE = -1
 _DESCRIPTORS_ELSEWHERE = 64
+# In which Python programs read their own frames, and where they ask for the signals to do so.
+_LIBRARY = Path(__file__).with_name("libgnomon_sampling.so")
+_SOCKET_VARIABLE = "GNOMON_PYTHON_SOCKET"
+_ASKING_AT_ONCE = 4096
 
 
 class SamplingOptions(NamedTuple):
@@ -69,6 +74,16 @@ class SamplingObserver(Observer):
         self._stack_bytes = options.stack_kb << 10
         self._is_running = is_running
         self._sampler: Sampler | None = None
+        self._signals: socket.socket | None = None
+        self._socket_name = f"python.{os.getpid()}.socket"
+
+    def environment(self) -> Mapping[str, str]:
+        """Return how the library finds the sampler: of the tasks of a job each has its own."""
+        return {_SOCKET_VARIABLE: self._socket_name} if self.preloads() else {}
+
+    def preloads(self) -> Sequence[str]:
+        """Return the library in which a Python program reads its own frames."""
+        return [] if self._is_running or not _LIBRARY.exists() else [str(_LIBRARY)]
 
     def attach(self, pid: int) -> None:
         """Begin to sample a process, which waits at its gate.
@@ -109,9 +124,15 @@ class SamplingObserver(Observer):
         sampler, self._sampler = self._sampler, None
         if sampler is not None:
             sampler.stop()
+        signals, self._signals = self._signals, None
+        if signals is not None:
+            signals.close()
+            (self._folder / self._socket_name).unlink(missing_ok=True)
 
     def _start(self, pid: int) -> Sampler:
         cpus = list(online_cpus())
+        if not self._is_running and self._signals is None:
+            self._signals = _listening(self._folder, self._socket_name)
         targets = [pid]
         if self._is_running:
             targets = threads(pid) if pid else [_MACHINE]
@@ -128,6 +149,7 @@ class SamplingObserver(Observer):
             ring_bytes=min(max(share, _RING_LEAST), _RING_BYTES),
             path=os.fsencode(self._folder / name),
             rank=-1 if own is None else own.task,
+            signal_socket=-1 if self._signals is None else self._signals.fileno(),
         )
 
     def _leave_out_kernel(self, error: StartError) -> None:
@@ -159,6 +181,22 @@ class SamplingObserver(Observer):
             f"samples: {what}: {os.strerror(number)}; choose another folder by --name, or do "
             "without: --without samples"
         )
+
+
+def _listening(folder: Path, name: str) -> socket.socket | None:
+    """Return a socket in a folder, None if the file system has none."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+    # The folder's path may be longer than an address.
+    descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        listening.bind(f"/proc/self/fd/{descriptor}/{name}")
+        listening.listen(_ASKING_AT_ONCE)
+    except OSError:
+        listening.close()
+        return None
+    finally:
+        os.close(descriptor)
+    return listening
 
 
 def _arguments(

@@ -164,6 +164,18 @@ def test_stacks_that_do_not_fit_together_are_not_mixed(python_path: str) -> None
     assert result.n_apart == 1
 
 
+def test_paths_with_and_without_python_functions_are_apart() -> None:
+    path = (*START, (PYTHON, LOOP), (PYTHON, "add"))
+    forest, nodes, leaves = native(path, path[:3])
+    functions, of_python = python("|main")
+    samples = np.array([leaves[1], leaves[0], leaves[1]], np.int32)
+    result = merge(forest, functions, samples, np.array([-1, of_python[0], -1], np.int32))
+    outside = ["_start", "__libc_start_main", "Py_BytesMain"]
+    assert [names(result, nodes, functions, sample) for sample in range(3)] == [
+        outside, ["py:main"], outside
+    ]  # fmt: skip
+
+
 def test_paths_that_have_a_beginning_in_common_share_its_nodes() -> None:
     forest, nodes, leaves = native(
         (*START, (PYTHON, LOOP), ("_x.so", "dot")),

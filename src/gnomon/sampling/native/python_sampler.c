@@ -153,6 +153,10 @@ static void take_sample(uint32_t flags, const ucontext_t *context)
 	struct gn_python_thread *thread;
 	struct timespec now;
 
+	/* At the process's end the file is closed before the last function has returned. */
+	if (gn_record_file_status(gn_recorder_file()))
+		return;
+
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	thread = gn_python_thread(threads);
 	if (!thread)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -15,6 +16,17 @@
 /* A recorder that does not answer is stopped or dead: the program goes on without it. */
 #define PATIENCE_S 2
 
+/* Its name, of the variable as it was first: the program may change it. NULL: there is none. */
+static const char *socket_name(void)
+{
+	static char name[32];
+	const char *variable = secure_getenv(GN_PYTHON_SOCKET);
+
+	if (!name[0] && variable && strlen(variable) < sizeof(name) && !strchr(variable, '/'))
+		strcpy(name, variable);
+	return name[0] ? name : NULL;
+}
+
 /* A path of any length: by its folder's descriptor. */
 static int connect_to(int fd, const char *folder)
 {
@@ -25,7 +37,7 @@ static int connect_to(int fd, const char *folder)
 	if (folder_fd < 0)
 		return -errno;
 	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder_fd,
-		 GN_PYTHON_SOCKET);
+		 socket_name());
 	error = connect(fd, (const struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
 	close(folder_fd);
 	return error;
@@ -55,10 +67,10 @@ int gn_recorder_is_there(void)
 	const int before = errno;
 	int folder_fd, is_there;
 
-	if (!folder)
+	if (!folder || !socket_name())
 		return 0;
 	folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	is_there = folder_fd >= 0 && !faccessat(folder_fd, GN_PYTHON_SOCKET, F_OK, 0);
+	is_there = folder_fd >= 0 && !faccessat(folder_fd, socket_name(), F_OK, 0);
 	if (folder_fd >= 0)
 		close(folder_fd);
 	errno = before;
@@ -71,7 +83,7 @@ int gn_recorder_ask(enum gn_python_request request)
 	const int before = errno;
 	int fd, error;
 
-	if (!folder)
+	if (!folder || !socket_name())
 		return -ENOENT;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	error = fd < 0 ? -errno : connect_to(fd, folder);

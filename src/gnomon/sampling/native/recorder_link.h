@@ -7,7 +7,8 @@
 
 #include <stdint.h>
 
-#define GN_PYTHON_SOCKET "python.socket"
+/* The variable that has its name. */
+#define GN_PYTHON_SOCKET "GNOMON_PYTHON_SOCKET"
 
 /* Who sends is known by the connection (SO_PEERCRED). */
 enum gn_python_request {

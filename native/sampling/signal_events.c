@@ -1,0 +1,335 @@
+#include "signal_events.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Who connects sends at once. */
+#define PATIENCE_MS 100
+
+/* Before it a blocked signal of an event killed the process. */
+#define LINUX_MAJOR 5
+#define LINUX_MINOR 19
+
+struct gn_signal_process {
+	struct gn_signal_process *next;
+	int32_t pid;
+	uint64_t from_ns, until_ns;
+	uint32_t n_fds;
+	int fd[];
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int gn_signal_events_begin(struct gn_signal_events *signals, int socket,
+			   const struct gn_sampling_plan *plan,
+			   const struct gn_sampled_events *events)
+{
+	memset(signals, 0, sizeof(*signals));
+	signals->socket = socket;
+	signals->n_events = plan->n_events;
+	signals->events = events;
+	signals->cpu = malloc(plan->n_cpus * sizeof(*signals->cpu));
+	if (!signals->cpu)
+		return -ENOMEM;
+	memcpy(signals->cpu, plan->cpu, plan->n_cpus * sizeof(*signals->cpu));
+	for (uint32_t i = 0; i < plan->n_events; i++)
+		gn_sampled_events_attr(&signals->attr[i], plan, i);
+	return 0;
+}
+
+static void close_all(struct gn_signal_process *process)
+{
+	for (uint32_t i = 0; i < process->n_fds; i++)
+		close(process->fd[i]);
+	process->n_fds = 0;
+}
+
+void gn_signal_events_end(struct gn_signal_events *signals)
+{
+	while (signals->first) {
+		struct gn_signal_process *process = signals->first;
+
+		signals->first = process->next;
+		close_all(process);
+		free(process);
+	}
+	free(signals->cpu);
+	free(signals->number);
+	signals->cpu = NULL;
+	signals->number = NULL;
+	signals->n_numbers = signals->room = 0;
+}
+
+/* --- which event ------------------------------------------------------------------------------ */
+
+/* The place of the first number that is not below an id. */
+static uint32_t place_of(const struct gn_signal_events *signals, uint64_t id)
+{
+	uint32_t low = 0, high = signals->n_numbers;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (signals->number[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int gn_signal_events_number(const struct gn_signal_events *signals, uint64_t id, uint32_t *event)
+{
+	const uint32_t place = place_of(signals, id);
+
+	if (place == signals->n_numbers || signals->number[place].id != id)
+		return 0;
+	*event = signals->number[place].event;
+	return 1;
+}
+
+static int add_number(struct gn_signal_events *signals, uint64_t id, uint32_t event)
+{
+	const uint32_t place = place_of(signals, id);
+
+	if (signals->n_numbers == signals->room) {
+		const uint32_t room = signals->room ? 2 * signals->room : 64;
+		void *larger = realloc(signals->number, room * sizeof(*signals->number));
+
+		if (!larger)
+			return -ENOMEM;
+		signals->number = larger;
+		signals->room = room;
+	}
+	memmove(&signals->number[place + 1], &signals->number[place],
+		(signals->n_numbers - place) * sizeof(*signals->number));
+	signals->number[place] = (struct gn_event_number){.id = id, .event = event};
+	signals->n_numbers++;
+	return 0;
+}
+
+int gn_signal_events_cover(const struct gn_signal_events *signals, int32_t pid, uint64_t time_ns)
+{
+	for (const struct gn_signal_process *process = signals->first; process;
+	     process = process->next)
+		if (process->pid == pid && time_ns >= process->from_ns &&
+		    time_ns < process->until_ns)
+			return 1;
+	return 0;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static int is_known_to_be_safe(void)
+{
+	struct utsname name;
+	int major = 0, minor = 0;
+
+	if (uname(&name) || sscanf(name.release, "%d.%d", &major, &minor) != 2)
+		return 0;
+	return major > LINUX_MAJOR || (major == LINUX_MAJOR && minor >= LINUX_MINOR);
+}
+
+/* Only of threads of the process: a child that it forks asks for itself. */
+static int open_signalling(const struct gn_signal_events *signals, uint32_t event, pid_t tid,
+			   int cpu)
+{
+#ifdef PERF_ATTR_SIZE_VER7
+	struct perf_event_attr attr = signals->attr[event];
+
+	attr.inherit = attr.inherit_thread = 1;
+	attr.remove_on_exec = attr.sigtrap = 1;
+	attr.sig_data = GN_SIGNAL_DATA;
+	attr.disabled = attr.enable_on_exec = 0;
+	/* The events of all tell what the tasks do. */
+	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
+	attr.size = gn_attr_size(&attr);
+	return gn_perf_open(&attr, tid, cpu, -1);
+#else
+	(void)signals, (void)event, (void)tid, (void)cpu;
+	return -EOPNOTSUPP;
+#endif
+}
+
+static int open_of_thread(struct gn_signal_events *signals, struct gn_signal_process *process,
+			  pid_t tid)
+{
+	for (uint32_t cpu = 0; cpu < signals->events->n_cpus; cpu++) {
+		const int ring = gn_sampled_events_ring_fd(signals->events, cpu);
+
+		for (uint32_t event = 0; ring >= 0 && event < signals->n_events; event++) {
+			const int fd = open_signalling(signals, event, tid, signals->cpu[cpu]);
+			uint64_t id;
+
+			if (fd < 0)
+				return fd;
+			process->fd[process->n_fds++] = fd;
+			if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0 ||
+			    ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
+				return -errno;
+			if (add_number(signals, id, event))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* The threads of a process that there are now; their number, or a negative errno. */
+static int list_threads(int32_t pid, pid_t **threads)
+{
+	char path[40];
+	struct dirent *entry;
+	DIR *folder;
+	int n = 0;
+
+	*threads = NULL;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	folder = opendir(path);
+	if (!folder)
+		return -errno;
+	while ((entry = readdir(folder))) {
+		const int tid = atoi(entry->d_name);
+		pid_t *larger =
+			tid > 0 ? realloc(*threads, (size_t)(n + 1) * sizeof(**threads)) : NULL;
+
+		if (tid > 0 && !larger) {
+			n = -ENOMEM;
+			break;
+		}
+		if (larger) {
+			*threads = larger;
+			larger[n++] = tid;
+		}
+	}
+	closedir(folder);
+	return n;
+}
+
+static int begin(struct gn_signal_events *signals, int32_t pid)
+{
+	struct gn_signal_process *process;
+	pid_t *threads = NULL;
+	int result, n;
+
+	if (!is_known_to_be_safe())
+		return -EOPNOTSUPP;
+	n = list_threads(pid, &threads);
+	if (n < 0) {
+		free(threads);
+		return n;
+	}
+	process = calloc(1, sizeof(*process) + (size_t)n * signals->events->n_cpus *
+						       signals->n_events * sizeof(int));
+	result = process ? 0 : -ENOMEM;
+	for (int i = 0; !result && i < n; i++)
+		result = open_of_thread(signals, process, threads[i]);
+	free(threads);
+	if (!process)
+		return result;
+	process->pid = pid;
+	process->from_ns = now_ns();
+	process->until_ns = result ? 0 : UINT64_MAX;
+	process->next = signals->first;
+	signals->first = process;
+	if (result)
+		close_all(process);
+	return result;
+}
+
+/*
+ * They are stopped, not closed: that would wait for the process, which waits for the answer. What
+ * is left of processes that have ended or executed another program is closed by and by.
+ */
+static void end(struct gn_signal_events *signals, int32_t pid)
+{
+	for (struct gn_signal_process *process = signals->first; process; process = process->next) {
+		if (process->pid != pid || process->until_ns != UINT64_MAX)
+			continue;
+		for (uint32_t i = 0; i < process->n_fds; i++)
+			ioctl(process->fd[i], PERF_EVENT_IOC_DISABLE, 0);
+		process->until_ns = now_ns();
+	}
+}
+
+/* An event whose task has ended or executed another program hangs up. */
+static int has_ended(const struct gn_signal_process *process)
+{
+	struct pollfd polled = {.events = POLLIN};
+
+	if (!process->n_fds)
+		return 0;
+	polled.fd = process->fd[process->n_fds - 1];
+	return poll(&polled, 1, 0) > 0 && polled.revents & POLLHUP;
+}
+
+static void close_ended(struct gn_signal_events *signals)
+{
+	for (struct gn_signal_process *process = signals->first; process; process = process->next)
+		if (has_ended(process)) {
+			if (process->until_ns == UINT64_MAX)
+				process->until_ns = now_ns();
+			close_all(process);
+		}
+}
+
+/* --- the socket ------------------------------------------------------------------------------- */
+
+static int32_t answer_to(struct gn_signal_events *signals, int connection)
+{
+	struct pollfd polled = {.fd = connection, .events = POLLIN};
+	struct ucred peer = {0};
+	socklen_t bytes = sizeof(peer);
+	uint32_t request;
+
+	/* A process that this one cannot see has the number 0. */
+	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) || peer.pid <= 0)
+		return -ESRCH;
+	if (poll(&polled, 1, PATIENCE_MS) != 1 ||
+	    recv(connection, &request, sizeof(request), 0) != sizeof(request))
+		return -EPROTO;
+	close_ended(signals);
+	if (request == GN_SIGNAL_BEGIN) {
+		end(signals, peer.pid);
+		return begin(signals, peer.pid);
+	}
+	if (request != GN_SIGNAL_END)
+		return -EPROTO;
+	end(signals, peer.pid);
+	return 0;
+}
+
+void gn_signal_events_answer(struct gn_signal_events *signals)
+{
+	int connection;
+
+	while ((connection = accept4(signals->socket, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		const int32_t answer = answer_to(signals, connection);
+
+		/* Who has gone meanwhile needs none. */
+		(void)!send(connection, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
+		close(connection);
+	}
+}
+
+void gn_signal_events_disable(const struct gn_signal_events *signals)
+{
+	for (const struct gn_signal_process *process = signals->first; process;
+	     process = process->next)
+		for (uint32_t i = 0; i < process->n_fds; i++)
+			ioctl(process->fd[i], PERF_EVENT_IOC_DISABLE, 0);
+}
