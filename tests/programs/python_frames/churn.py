@@ -127,7 +127,7 @@ def main(rounds: int) -> None:
     for thread in threads:
         thread.join()
     for _ in range(rounds // 50):
-        asyncio.run(coroutines())
+        asyncio.run(coroutines())  # coroutines
     print("total", spin(100))  # spin
 
 
