@@ -111,7 +111,7 @@ static void test_code_without_rules(void)
 static int evaluate(const char *bytes, size_t n, uint64_t *result)
 {
 	static const uint64_t words[2] = {0x1122334455667788, 5};
-	struct gn_stack_memory memory = {(const uint8_t *)words, 0x1000, sizeof(words)};
+	struct gn_stack_memory memory = {(const uint8_t *)words, 0x1000, sizeof(words), NULL};
 	const struct gn_unwind_registers registers = {.value[7] = 0x1000};
 	const uint64_t first = 7;
 
