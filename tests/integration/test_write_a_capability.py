@@ -74,7 +74,7 @@ def its_part_of_the_report(capfd: pytest.CaptureFixture[str]) -> None:
     told("sizes", "-o", "x.csv")
     assert Path("x.csv").read_text().startswith("pid,metric,unit,how,total,calls\n")
     Path("x.csv").unlink()
-    assert "did you mean sizes? It has values, profile, run, " in told("size", status=2)
+    assert "did you mean sizes? It has values, profile, tree, run, " in told("size", status=2)
     assert "--by rank does not apply to sizes" in told("sizes", "--by", "rank", status=2)
     with pytest.raises(SystemExit):
         main(["report", "--help"])

@@ -191,7 +191,9 @@ def _tlbs(machine: Hardware, width: int, everything: bool) -> Iterable[str]:  # 
              str(tlb.entries), _ways(tlb.ways), _cell(tlb.shared_by)]
             for tlb in kind.tlbs
         ]  # fmt: skip
-        yield from table(("", "pages", "entries", "ways", "threads at most"), rows, left=2)
+        heads = ["", "pages", "entries", "ways", "threads at most"]
+        n = len(heads) if any(tlb.shared_by is not None for tlb in kind.tlbs) else -1
+        yield from table(heads[:n], [row[:n] for row in rows], left=2)
         yield f"[{', '.join(sorted({tlb.source for tlb in kind.tlbs}))}]"
 
 
