@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -155,3 +157,52 @@ def test_python_in_a_c_program_stands_below_it(tmp_path: Path) -> None:
         if stack[:4] == ("main", "<module>", "embedded", "spin")
     )  # fmt: skip
     assert spins > 50, counted.most_common(20)
+
+
+# What a process may have done by which it no longer reaches the recorder.
+CHANGES = {
+    "environment": "os.environ.clear()",
+    "descriptors": """
+        resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))
+        while True:
+            try:
+                os.open("/dev/null", os.O_RDONLY)
+            except OSError:
+                break""",
+    "user": "os.setgroups([]); os.setgid(65534); os.setuid(65534)",
+    "root": "os.chroot(sys.argv[1])",
+}
+EXECUTING = """
+import os, resource, sys
+def work():
+    total = 0
+    for number in range(100000):
+        total ^= number
+for _ in range(10):
+    child = os.fork()
+    if not child:
+        work()
+        {change}
+        os.execv(sys.argv[2], [sys.argv[2], "1"])
+    status = os.waitpid(child, 0)[1]
+    if status:
+        sys.exit(f"the program that was executed ended with wait status {{status}}")
+"""
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_no_sample_kills_a_program_that_is_executed(
+    change: str, tmp_path: Path, compiled: Callable[..., Path]
+) -> None:
+    if change in ("user", "root") and os.geteuid():
+        pytest.skip("needs root, to give it up")
+    root, program = tmp_path / "root", Path("/bin/true")
+    if change == "root":
+        # There are no libraries.
+        static = compiled("gcc", "shares.c", "-O2", "-static", "-pthread")
+        root.mkdir()
+        shutil.copy(static, root / "program")
+        program = Path("/program")
+    text = EXECUTING.format(change=CHANGES[change])
+    run = recorded(tmp_path, sys.executable, "-c", text, root, program, rate=5000)
+    assert any("work" in stack for stack in python_stacks(run))

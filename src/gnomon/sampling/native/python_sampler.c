@@ -223,11 +223,17 @@ static void begin(int is_usable)
 
 int gn_python_pause(void)
 {
-	return sampled && sampled == getpid() && !gn_recorder_ask(GN_PYTHON_END);
+	if (!sampled || sampled != getpid())
+		return 0;
+	/* Without rights, descriptors or its root of before it may not reach the recorder. */
+	if (gn_recorder_ask(GN_PYTHON_END))
+		gn_ignore_signal();
+	return 1;
 }
 
 void gn_python_resume(void)
 {
+	gn_heed_signal();
 	ask_for_samples();
 }
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,23 @@ static const char *socket_name(void)
 	if (!name[0] && variable && strlen(variable) < sizeof(name) && !strchr(variable, '/'))
 		strcpy(name, variable);
 	return name[0] ? name : NULL;
+}
+
+/*
+ * The staging folder, likewise: a program that is about to execute another one may have made the
+ * environment of that one its own. NULL: there is none.
+ */
+static const char *staging_folder(void)
+{
+	static char remembered[PATH_MAX];
+	const char *folder;
+
+	if (!remembered[0]) {
+		folder = gn_staging_folder(GN_PYTHON_WRITER);
+		if (folder && strlen(folder) < sizeof(remembered))
+			strcpy(remembered, folder);
+	}
+	return remembered[0] ? remembered : NULL;
 }
 
 /* A path of any length: by its folder's descriptor. */
@@ -63,7 +81,7 @@ static int exchange(int fd, enum gn_python_request request)
 
 int gn_recorder_is_there(void)
 {
-	const char *folder = gn_staging_folder(GN_PYTHON_WRITER);
+	const char *folder = staging_folder();
 	const int before = errno;
 	int folder_fd, is_there;
 
@@ -79,7 +97,7 @@ int gn_recorder_is_there(void)
 
 int gn_recorder_ask(enum gn_python_request request)
 {
-	const char *folder = gn_staging_folder(GN_PYTHON_WRITER);
+	const char *folder = staging_folder();
 	const int before = errno;
 	int fd, error;
 

@@ -14,6 +14,7 @@ typedef void (*handler_call)(int);
 typedef handler_call (*signal_call)(int, handler_call);
 
 static atomic_int is_taken;
+static struct sigaction own;	/* by which the samples come */
 static struct sigaction wanted; /* what the program asked for */
 
 static sigaction_call next_sigaction(void)
@@ -27,14 +28,25 @@ static sigaction_call next_sigaction(void)
 
 int gn_take_signal(void (*handler)(int, siginfo_t *, void *))
 {
-	struct sigaction own = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-
+	own.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
 	own.sa_sigaction = handler;
 	sigfillset(&own.sa_mask);
 	if (next_sigaction()(SIGTRAP, &own, &wanted))
 		return -errno;
 	atomic_store(&is_taken, 1);
 	return 0;
+}
+
+void gn_ignore_signal(void)
+{
+	const struct sigaction ignored = {.sa_handler = SIG_IGN};
+
+	next_sigaction()(SIGTRAP, &ignored, NULL);
+}
+
+void gn_heed_signal(void)
+{
+	next_sigaction()(SIGTRAP, &own, NULL);
 }
 
 void gn_pass_signal(int number, siginfo_t *info, void *context)
