@@ -53,7 +53,7 @@ GN_DEFINE_READ(uint32_t, gn_read_u32)
 GN_DEFINE_READ(uint64_t, gn_read_u64)
 
 /* LEB128; bits beyond 64 are dropped. */
-static inline uint64_t gn_read_uleb(struct gn_reader *reader)
+static inline uint64_t gn_read_leb(struct gn_reader *reader, bool is_signed)
 {
 	uint64_t value = 0;
 	unsigned int shift = 0;
@@ -65,24 +65,19 @@ static inline uint64_t gn_read_uleb(struct gn_reader *reader)
 			value |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
 	} while (byte & 0x80);
+	if (is_signed && shift < 64 && byte & 0x40)
+		value |= ~(uint64_t)0 << shift;
 	return value;
+}
+
+static inline uint64_t gn_read_uleb(struct gn_reader *reader)
+{
+	return gn_read_leb(reader, false);
 }
 
 static inline int64_t gn_read_sleb(struct gn_reader *reader)
 {
-	uint64_t value = 0;
-	unsigned int shift = 0;
-	uint8_t byte;
-
-	do {
-		byte = gn_read_u8(reader);
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && byte & 0x40)
-		value |= ~(uint64_t)0 << shift;
-	return (int64_t)value;
+	return (int64_t)gn_read_leb(reader, true);
 }
 
 #endif

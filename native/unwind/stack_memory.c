@@ -86,7 +86,7 @@ bool gn_memory_is_current(const struct gn_stack_memory *memory, int pid, int thr
 	const size_t bytes = memory->size < KEPT_BYTES ? memory->size : KEPT_BYTES;
 	uint8_t now[KEPT_BYTES];
 
-	return is_alive(pid, thread) &&
+	return bytes && is_alive(pid, thread) &&
 	       gn_process_read(pid, memory->address + memory->size - bytes, now, bytes) == bytes &&
 	       !memcmp(now, memory->bytes + memory->size - bytes, bytes);
 }

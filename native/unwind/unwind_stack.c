@@ -130,18 +130,19 @@ static enum gn_unwind_end walk_whole(struct gn_walk *walk)
 /* Frames larger than the copy: numerical libraries keep their buffers on the stack. What lies
  * beyond is read from the thread, if that seems to be where it was; frames from there are marked as
  * guessed, and are none unless they lead to the outermost function. */
-static bool walk_beyond(struct gn_walk *walk, enum gn_unwind_end *end)
+static enum gn_unwind_end walk_beyond(const struct gn_walk *start, struct gn_walk *walk)
 {
-	struct gn_live_stack live = {.pid = walk->space->pid};
+	struct gn_live_stack live = {.pid = start->space->pid};
+	enum gn_unwind_end end;
 
-	if (*end != GN_UNWIND_STACK_CUT && *end != GN_UNWIND_NO_RULES)
-		return false;
-	if (!gn_memory_is_current(&walk->memory, live.pid, walk->registers.thread))
-		return false;
+	*walk = *start;
 	walk->memory.live = &live;
-	*end = walk_whole(walk);
-	walk->memory.live = NULL;
-	return *end == GN_UNWIND_COMPLETE;
+	end = walk_whole(walk);
+	if (end == GN_UNWIND_COMPLETE)
+		return end;
+	/* The frames of before have been overwritten. */
+	*walk = *start;
+	return walk_whole(walk);
 }
 
 int gn_unwind_stack(struct gn_unwind_space *space, const struct gn_unwind_registers *registers,
@@ -162,19 +163,9 @@ int gn_unwind_stack(struct gn_unwind_space *space, const struct gn_unwind_regist
 				 .n_max = n_max};
 	walk = start;
 	result->end = walk_whole(&walk);
-	if (result->end != GN_UNWIND_COMPLETE && stack_bytes) {
-		struct gn_walk further = start;
-		enum gn_unwind_end end = result->end;
-
-		if (walk_beyond(&further, &end)) {
-			walk = further;
-			result->end = end;
-		} else if (end != result->end || further.n) {
-			/* It has overwritten the frames. */
-			walk = start;
-			result->end = walk_whole(&walk);
-		}
-	}
+	if ((result->end == GN_UNWIND_STACK_CUT || result->end == GN_UNWIND_NO_RULES) &&
+	    gn_memory_is_current(&start.memory, space->pid, registers->thread))
+		result->end = walk_beyond(&start, &walk);
 	result->n = walk.n;
 	result->n_guessed = walk.n_guessed;
 	return 0;
