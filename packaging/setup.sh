@@ -114,6 +114,10 @@ has_gdb() {
 	command -v gdb >/dev/null
 }
 
+has_sqlite() {
+	command -v sqlite3 >/dev/null
+}
+
 has_git() {
 	command -v git >/dev/null
 }
@@ -146,7 +150,7 @@ has_apt() {
 needs() {
 	case $1 in
 	build) echo "compiler cmake ninja python libpfm xz valgrind" ;;
-	test) echo "perf fortran pkgconf setpriv ps ip git gdb likwid openmpi mpich chromium" ;;
+	test) echo "perf fortran pkgconf setpriv ps ip git gdb sqlite likwid openmpi mpich chromium" ;;
 	guest) echo "apt arm64_compiler arm64_emulator ppc64el_compiler ppc64el_emulator" ;;
 	*) fail "packages: 'build', 'test' or 'guest', not '$1'" ;;
 	esac
@@ -184,6 +188,7 @@ packages_for() {
 	ps) echo procps ;;
 	ip) echo iproute2 ;;
 	gdb) echo gdb ;;
+	sqlite) echo sqlite3 ;;
 	git) echo git ;;
 	chromium)
 		case $distribution in

@@ -19,6 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 import gnomon
 from gnomon.sampling.python_records import PythonProcess, read_process
 from gnomon.store.record_file import open_records
@@ -52,6 +54,14 @@ def interpreters() -> list[str]:
     ]
     own = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
     return [own, *others]
+
+
+def shared_interpreter() -> Path:
+    """Return the installed library of a Python that frames are read of; fail if there is none."""
+    libraries = sorted(Path("/usr/lib").glob("*/libpython3.1[123].so.1.0"))
+    if not libraries:
+        pytest.fail("no libpython of Python 3.11 to 3.13 below /usr/lib: install python3-dev")
+    return libraries[0]
 
 
 def _attributes(hz: int) -> bytes:

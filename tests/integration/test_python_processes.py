@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from signalled_events import interpreters, sampled, stack
+from signalled_events import interpreters, sampled, shared_interpreter, stack
 
 from gnomon.sampling.python_records import COMPLETE, CUT, LATE, PythonProcess
 
@@ -245,9 +245,7 @@ def test_a_virtual_environment(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("late", [False, True], ids=["linked", "loaded"])
 def test_python_in_a_c_program(late: bool, tmp_path: Path) -> None:
-    library = next(Path("/usr/lib").glob("*/libpython3.11.so.1.0"), None)
-    if library is None:
-        pytest.skip("there is no libpython3.11 here: install libpython3.11")
+    library = shared_interpreter()
     program = tmp_path / "embedding"
     more = ["-DLATE", "-ldl"] if late else [str(library)]
     subprocess.run(["cc", "-O1", str(EMBEDDING), "-o", str(program), *more], check=True)

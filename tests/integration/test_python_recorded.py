@@ -7,13 +7,13 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from commands import gnomon
 from sampled import Stack, check_shares, facts, opened, stacks
-from signalled_events import interpreters
+from signalled_events import interpreters, shared_interpreter
 
 from gnomon.store.run import Run
 
@@ -140,14 +140,8 @@ def test_children_and_threads_have_their_functions(tmp_path: Path) -> None:
         assert spins > 50, (name, counted.most_common(20))
 
 
-def _library() -> Iterator[Path]:
-    yield from Path("/usr/lib").glob("*/libpython3.11.so.1.0")
-
-
 def test_python_in_a_c_program_stands_below_it(tmp_path: Path) -> None:
-    library = next(_library(), None)
-    if library is None:
-        pytest.skip("there is no libpython3.11 here: install libpython3.11")
+    library = shared_interpreter()
     program = tmp_path / "embedding"
     source = PROGRAMS / "embedding.c"
     subprocess.run(["cc", "-g", "-O1", source, "-o", program, library], check=True)
@@ -195,7 +189,7 @@ def test_no_sample_kills_a_program_that_is_executed(
     change: str, tmp_path: Path, compiled: Callable[..., Path]
 ) -> None:
     if change in ("user", "root") and os.geteuid():
-        pytest.skip("needs root, to give it up")
+        pytest.fail("only root can give up its user and root: run `make test` as root")
     root, program = tmp_path / "root", Path("/bin/true")
     if change == "root":
         # There are no libraries.

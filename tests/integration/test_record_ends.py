@@ -118,7 +118,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     mounted = run("mount", "-t", "tmpfs", "-o", "size=320k", "tmpfs", folder)
     if mounted.returncode:
-        pytest.skip(f"no file system can be mounted here ({mounted.stderr.strip()}): needs root")
+        pytest.fail(
+            f"no file system can be mounted here ({mounted.stderr.strip()}): run `make test` "
+            "as root"
+        )
     yield folder
     run("umount", folder)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -149,8 +148,7 @@ while frame:
 def busy(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
     """Yield a process that was stopped at work."""
     command = BUSY[request.param]
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} is not installed")
+    needs(command[0])
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         while cpu_seconds(process.pid) < 0.5:
