@@ -28,8 +28,6 @@ static uint32_t hash_of_node(const struct gn_path_tree *tree, uint32_t number)
 	return hash_of((uint64_t)tree->node[number].parent << 32 | tree->node[number].place, 0);
 }
 
-typedef uint32_t hash(const struct gn_path_tree *tree, uint32_t number);
-
 static int begin_table(struct gn_number_table *table, uint32_t slots)
 {
 	table->slot = calloc(slots, sizeof(*table->slot));
@@ -48,20 +46,44 @@ static void put(struct gn_number_table *table, uint32_t hashed, uint32_t number)
 	table->n++;
 }
 
-/* Twice the slots once half of them are taken. */
-static int make_room(const struct gn_path_tree *tree, struct gn_number_table *table,
-		     hash *hash_number)
+static int is_half_full(const struct gn_number_table *table)
+{
+	return table->n >= table->mask / 2;
+}
+
+static int make_room_for_place(struct gn_path_tree *tree)
 {
 	struct gn_number_table larger;
 
-	if (table->n < table->mask / 2)
+	if (!is_half_full(&tree->places_by_key))
 		return 0;
-	if (begin_table(&larger, 2 * (table->mask + 1)))
+	if (begin_table(&larger, 2 * (tree->places_by_key.mask + 1)))
 		return -ENOMEM;
-	for (uint32_t number = 0; number < table->n; number++)
-		put(&larger, hash_number(tree, number), number);
-	free(table->slot);
-	*table = larger;
+	for (uint32_t number = 0; number < tree->n_places; number++)
+		put(&larger, hash_of_place(tree, number), number);
+	free(tree->places_by_key.slot);
+	tree->places_by_key = larger;
+	return 0;
+}
+
+static uint32_t *first_child(struct gn_path_tree *tree, uint32_t parent)
+{
+	return parent == GN_PATH_NONE ? &tree->first_root : &tree->node[parent].first_child;
+}
+
+static int make_room_for_child(struct gn_path_tree *tree)
+{
+	struct gn_number_table larger;
+
+	if (!is_half_full(&tree->later_children))
+		return 0;
+	if (begin_table(&larger, 2 * (tree->later_children.mask + 1)))
+		return -ENOMEM;
+	for (uint32_t number = 0; number < tree->n_nodes; number++)
+		if (*first_child(tree, tree->node[number].parent) != number)
+			put(&larger, hash_of_node(tree, number), number);
+	free(tree->later_children.slot);
+	tree->later_children = larger;
 	return 0;
 }
 
@@ -83,11 +105,12 @@ int gn_path_tree_begin(struct gn_path_tree *tree, uint32_t nodes_max)
 {
 	memset(tree, 0, sizeof(*tree));
 	tree->nodes_max = nodes_max;
+	tree->first_root = GN_PATH_NONE;
 	tree->places_room = tree->nodes_room = SLOTS_FIRST / 2;
 	tree->place = malloc(tree->places_room * sizeof(*tree->place));
 	tree->node = malloc(tree->nodes_room * sizeof(*tree->node));
 	if (tree->place && tree->node && !begin_table(&tree->places_by_key, SLOTS_FIRST) &&
-	    !begin_table(&tree->nodes_by_key, SLOTS_FIRST))
+	    !begin_table(&tree->later_children, SLOTS_FIRST))
 		return 0;
 	gn_path_tree_end(tree);
 	return -ENOMEM;
@@ -96,7 +119,7 @@ int gn_path_tree_begin(struct gn_path_tree *tree, uint32_t nodes_max)
 void gn_path_tree_end(struct gn_path_tree *tree)
 {
 	free(tree->places_by_key.slot);
-	free(tree->nodes_by_key.slot);
+	free(tree->later_children.slot);
 	free(tree->place);
 	free(tree->node);
 	memset(tree, 0, sizeof(*tree));
@@ -115,17 +138,17 @@ uint32_t gn_path_place(struct gn_path_tree *tree, uint32_t module, uint64_t offs
 	}
 	if (make_rows((void **)&tree->place, &tree->places_room, tree->n_places,
 		      sizeof(*tree->place)) ||
-	    make_room(tree, table, hash_of_place))
+	    make_room_for_place(tree))
 		return GN_PATH_NONE;
 	tree->place[tree->n_places] = (struct gn_place){module, offset};
 	put(table, hashed, tree->n_places);
 	return tree->n_places++;
 }
 
-uint32_t gn_path_node(struct gn_path_tree *tree, uint32_t parent, uint32_t place)
+static uint32_t find_later_child(const struct gn_path_tree *tree, uint32_t parent, uint32_t place,
+				 uint32_t hashed)
 {
-	struct gn_number_table *table = &tree->nodes_by_key;
-	const uint32_t hashed = hash_of((uint64_t)parent << 32 | place, 0);
+	const struct gn_number_table *table = &tree->later_children;
 
 	for (uint32_t at = hashed; table->slot[at & table->mask]; at++) {
 		const uint32_t number = table->slot[at & table->mask] - 1;
@@ -133,14 +156,33 @@ uint32_t gn_path_node(struct gn_path_tree *tree, uint32_t parent, uint32_t place
 		if (tree->node[number].parent == parent && tree->node[number].place == place)
 			return number;
 	}
+	return GN_PATH_NONE;
+}
+
+uint32_t gn_path_node(struct gn_path_tree *tree, uint32_t parent, uint32_t place)
+{
+	const uint32_t first = *first_child(tree, parent);
+	const uint32_t hashed = hash_of((uint64_t)parent << 32 | place, 0);
+	uint32_t later;
+
+	if (first != GN_PATH_NONE) {
+		if (tree->node[first].place == place)
+			return first;
+		later = find_later_child(tree, parent, place, hashed);
+		if (later != GN_PATH_NONE)
+			return later;
+	}
 	if (tree->n_nodes >= tree->nodes_max ||
 	    make_rows((void **)&tree->node, &tree->nodes_room, tree->n_nodes,
 		      sizeof(*tree->node)) ||
-	    make_room(tree, table, hash_of_node)) {
+	    (first != GN_PATH_NONE && make_room_for_child(tree))) {
 		tree->refused++;
 		return GN_PATH_NONE;
 	}
-	tree->node[tree->n_nodes] = (struct gn_path_node){parent, place};
-	put(table, hashed, tree->n_nodes);
+	tree->node[tree->n_nodes] = (struct gn_path_node){parent, place, GN_PATH_NONE};
+	if (first == GN_PATH_NONE)
+		*first_child(tree, parent) = tree->n_nodes;
+	else
+		put(&tree->later_children, hashed, tree->n_nodes);
 	return tree->n_nodes++;
 }

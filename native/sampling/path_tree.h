@@ -25,12 +25,18 @@ struct gn_number_table {
 struct gn_path_node {
 	uint32_t parent; /* GN_PATH_NONE: a root */
 	uint32_t place;
+	uint32_t first_child; /* GN_PATH_NONE: it has none yet */
 };
 
+/*
+ * Most nodes are the first child of their parent, and most new ones have a new parent: these are
+ * met without a table, which holds the others.
+ */
 struct gn_path_tree {
-	struct gn_number_table places_by_key, nodes_by_key;
+	struct gn_number_table places_by_key, later_children;
 	struct gn_place *place;
 	struct gn_path_node *node;
+	uint32_t first_root;
 	uint32_t n_places, n_nodes;
 	uint32_t places_room, nodes_room;
 	uint32_t nodes_max;
