@@ -32,9 +32,10 @@ static struct gn_thread **thread_slot(struct gn_processes *all, int32_t tid)
 	return (struct gn_thread **)slot((void ***)all->thread, tid);
 }
 
-static void free_process(struct gn_process **place)
+static void free_process(struct gn_processes *all, struct gn_process **place)
 {
 	if (*place) {
+		all->n_alive--;
 		gn_unwind_space_free((*place)->space);
 		free(*place);
 		*place = NULL;
@@ -115,7 +116,7 @@ void gn_processes_end(struct gn_processes *all)
 {
 	for (uint32_t page = 0; page < GN_TASK_PAGES; page++) {
 		for (uint32_t i = 0; all->process[page] && i < GN_TASKS_PER_PAGE; i++)
-			free_process(&all->process[page][i]);
+			free_process(all, &all->process[page][i]);
 		for (uint32_t i = 0; all->thread[page] && i < GN_TASKS_PER_PAGE; i++)
 			free(all->thread[page][i]);
 		free(all->process[page]);
@@ -132,7 +133,7 @@ static struct gn_process *new_process(struct gn_processes *all, struct gn_proces
 	struct gn_process *process = calloc(1, sizeof(*process));
 	int failed;
 
-	free_process(place);
+	free_process(all, place);
 	if (!process)
 		return NULL;
 	failed = parent ? gn_unwind_space_fork(&process->space, parent->space, pid)
@@ -144,9 +145,12 @@ static struct gn_process *new_process(struct gn_processes *all, struct gn_proces
 	process->pid = pid;
 	process->serial = ++all->n;
 	process->number = process->jit_module = GN_UNNUMBERED;
-	if (parent)
+	if (parent) {
 		set_name(process->name, parent->name);
+		process->is_waiting = parent->is_waiting;
+	}
 	*place = process;
+	all->n_alive++;
 	return process;
 }
 
@@ -199,6 +203,13 @@ struct gn_thread *gn_processes_thread(struct gn_processes *all, int32_t pid, int
 	return thread_of(all, pid, tid, 0);
 }
 
+struct gn_process *gn_processes_find(struct gn_processes *all, int32_t pid)
+{
+	struct gn_process **process = process_slot(all, pid);
+
+	return process ? *process : NULL;
+}
+
 /* --- records ---------------------------------------------------------------------------------- */
 
 int gn_processes_fork(struct gn_processes *all, int32_t pid, int32_t tid, int32_t parent_pid,
@@ -225,7 +236,7 @@ void gn_processes_exit(struct gn_processes *all, int32_t pid, int32_t tid)
 	free(*thread);
 	*thread = NULL;
 	if (--(*process)->n_threads == 0)
-		free_process(process);
+		free_process(all, process);
 }
 
 struct gn_thread *gn_processes_name(struct gn_processes *all, int32_t pid, int32_t tid,
@@ -241,6 +252,7 @@ struct gn_thread *gn_processes_name(struct gn_processes *all, int32_t pid, int32
 	if (is_exec) {
 		gn_unwind_space_clear(thread->process->space);
 		thread->process->jit_module = GN_UNNUMBERED;
+		thread->process->is_waiting = 0;
 	}
 	return thread;
 }

@@ -19,7 +19,8 @@ struct gn_process {
 	uint32_t number;     /* in the record file, once a sample is of it */
 	uint32_t jit_module; /* likewise, of addresses that are in no file */
 	uint32_t n_threads;
-	uint64_t serial; /* of all processes: numbers of tasks come again */
+	uint8_t is_waiting; /* for the program that it executes next: waiting_events.h */
+	uint64_t serial;    /* of all processes: numbers of tasks come again */
 	char name[GN_TASK_NAME];
 };
 
@@ -39,7 +40,8 @@ struct gn_processes {
 	struct gn_unwind_files *files;
 	struct gn_process **process[GN_TASK_PAGES];
 	struct gn_thread **thread[GN_TASK_PAGES];
-	uint64_t n; /* processes that there were */
+	uint64_t n;	  /* processes that there were */
+	uint32_t n_alive; /* of these, that have not ended */
 };
 
 int gn_processes_begin(struct gn_processes *all);
@@ -47,6 +49,9 @@ void gn_processes_end(struct gn_processes *all);
 
 /* The thread, and its process; NULL without memory or where the numbers are none. */
 struct gn_thread *gn_processes_thread(struct gn_processes *all, int32_t pid, int32_t tid);
+
+/* The process, NULL if nothing was heard of it. */
+struct gn_process *gn_processes_find(struct gn_processes *all, int32_t pid);
 
 /* PERF_RECORD_FORK, EXIT, COMM and MMAP2. 0 or -ENOMEM. */
 int gn_processes_fork(struct gn_processes *all, int32_t pid, int32_t tid, int32_t parent_pid,

@@ -57,6 +57,7 @@ static const struct gn_record_field loss_fields[] = {
 static const struct gn_record_field cost_fields[] = {
 	GN_RECORD_FIELD(struct gn_sample_cost, cpu_ns, GN_RECORD_U64),
 	GN_RECORD_FIELD(struct gn_sample_cost, ring_bytes, GN_RECORD_U64),
+	GN_RECORD_FIELD(struct gn_sample_cost, left_out, GN_RECORD_U64),
 };
 
 static const struct gn_record_kind kinds[GN_SAMPLE_KINDS] = {

@@ -106,6 +106,7 @@ enum gn_loss_kind {
 	GN_LOSS_THROTTLED, /* the kernel took no samples for a while */
 	GN_LOSS_SPOILT,	   /* what was in a ring was no record */
 	GN_LOSS_MEMORY,	   /* no memory for a thread or process */
+	GN_LOSS_PROCESS,   /* a process is not sampled: no events could be opened for it */
 };
 
 struct gn_sample_loss {
@@ -119,6 +120,7 @@ struct gn_sample_loss {
 struct gn_sample_cost {
 	uint64_t cpu_ns;
 	uint64_t ring_bytes; /* of each CPU */
+	uint64_t left_out;   /* samples of processes which have events of their own beside those */
 };
 
 struct gn_sample_file {

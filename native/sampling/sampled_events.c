@@ -23,8 +23,8 @@ uint64_t gn_sampled_type(const struct gn_sampling_plan *plan)
 	return plan->stack_bytes ? type | PERF_SAMPLE_STACK_USER : type;
 }
 
-void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampling_plan *plan,
-			    uint32_t event)
+static void describe_event(struct perf_event_attr *attr, const struct gn_sampling_plan *plan,
+			   uint32_t event)
 {
 	const struct gn_sampled_event *sampled = &plan->event[event];
 	const int is_machine = plan->target[0] < 0;
@@ -49,6 +49,7 @@ void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampli
 	attr->watermark = 1; /* at half a ring, which 0 stands for */
 	/* One event tells what the tasks do. */
 	attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = event == 0;
+	attr->size = gn_attr_size(attr);
 }
 
 /*
@@ -150,12 +151,10 @@ static int open_events(struct gn_sampled_events *events, const struct gn_samplin
 	for (uint32_t cpu = 0; cpu < plan->n_cpus; cpu++) {
 		for (uint32_t target = 0; target < plan->n_targets; target++) {
 			for (uint32_t event = 0; event < plan->n_events; event++, next++) {
-				struct perf_event_attr attr;
-				int fd;
+				const int fd =
+					gn_perf_open(&events->attr[event], plan->target[target],
+						     plan->cpu[cpu], -1);
 
-				gn_sampled_events_attr(&attr, plan, event);
-				attr.size = gn_attr_size(&attr);
-				fd = gn_perf_open(&attr, plan->target[target], plan->cpu[cpu], -1);
 				events->fd[next] = fd < 0 ? -1 : fd;
 				n_open += fd >= 0;
 				/* A thread that has ended, a CPU that was taken off. */
@@ -172,27 +171,17 @@ static int open_events(struct gn_sampled_events *events, const struct gn_samplin
 	return n_open ? 0 : gone;
 }
 
-static int by_id(const void *left, const void *right)
-{
-	const uint64_t a = ((const struct gn_event_number *)left)->id;
-	const uint64_t b = ((const struct gn_event_number *)right)->id;
-
-	return (a > b) - (a < b);
-}
-
-static int number_events(struct gn_sampled_events *events, uint32_t n_events)
+static int number_events(struct gn_sampled_events *events)
 {
 	for (uint32_t i = 0; i < events->n_fds; i++) {
-		struct gn_event_number *number = &events->number[events->n_numbers];
+		const int fd = events->fd[i];
+		const int failed =
+			fd < 0 ? 0
+			       : gn_event_numbers_add(&events->numbers, fd, i % events->n_events);
 
-		if (events->fd[i] < 0)
-			continue;
-		if (ioctl(events->fd[i], PERF_EVENT_IOC_ID, &number->id) < 0)
-			return -errno;
-		number->event = i % n_events;
-		events->n_numbers++;
+		if (failed)
+			return failed;
 	}
-	qsort(events->number, events->n_numbers, sizeof(*events->number), by_id);
 	return 0;
 }
 
@@ -205,14 +194,22 @@ static int allocate(struct gn_sampled_events *events, const struct gn_sampling_p
 	if (!n || n > INT32_MAX)
 		return -EINVAL;
 	events->n_cpus = plan->n_cpus;
+	events->n_events = plan->n_events;
 	events->n_fds = (uint32_t)n;
 	events->fds_per_cpu = plan->n_targets * plan->n_events;
+	events->target = plan->starts_at_exec ? plan->target[0] : -1;
 	events->fd = malloc(n * sizeof(*events->fd));
-	events->number = malloc(n * sizeof(*events->number));
+	events->cpu = malloc(plan->n_cpus * sizeof(*events->cpu));
+	events->attr = calloc(plan->n_events, sizeof(*events->attr));
 	events->ring = calloc(plan->n_cpus, sizeof(*events->ring));
 	for (uint32_t i = 0; events->fd && i < events->n_fds; i++)
 		events->fd[i] = -1;
-	return events->fd && events->number && events->ring ? 0 : -ENOMEM;
+	if (!events->fd || !events->cpu || !events->attr || !events->ring)
+		return -ENOMEM;
+	memcpy(events->cpu, plan->cpu, plan->n_cpus * sizeof(*events->cpu));
+	for (uint32_t event = 0; event < plan->n_events; event++)
+		describe_event(&events->attr[event], plan, event);
+	return 0;
 }
 
 int gn_sampled_events_open(struct gn_sampled_events *events, const struct gn_sampling_plan *plan,
@@ -230,40 +227,45 @@ int gn_sampled_events_open(struct gn_sampled_events *events, const struct gn_sam
 	if (!result)
 		result = redirect(events);
 	if (!result)
-		result = number_events(events, plan->n_events);
+		result = number_events(events);
 	if (result)
 		gn_sampled_events_close(events);
 	return result;
 }
 
+void gn_disable_events(const int *fd, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (fd[i] >= 0)
+			ioctl(fd[i], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void gn_close_events(int *fd, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (fd[i] >= 0)
+			close(fd[i]);
+		fd[i] = -1;
+	}
+}
+
 void gn_sampled_events_disable(const struct gn_sampled_events *events)
 {
-	for (uint32_t i = 0; i < events->n_fds; i++)
-		if (events->fd[i] >= 0)
-			ioctl(events->fd[i], PERF_EVENT_IOC_DISABLE, 0);
+	gn_disable_events(events->fd, events->n_fds);
 }
 
 void gn_sampled_events_close(struct gn_sampled_events *events)
 {
 	if (events->ring)
 		unmap_rings(events);
-	for (uint32_t i = 0; events->fd && i < events->n_fds; i++)
-		if (events->fd[i] >= 0)
-			close(events->fd[i]);
-	if (events->anchor >= 0)
-		close(events->anchor);
+	if (events->fd)
+		gn_close_events(events->fd, events->n_fds);
+	gn_close_events(&events->anchor, 1);
+	gn_event_numbers_free(&events->numbers);
 	free(events->fd);
-	free(events->number);
+	free(events->cpu);
+	free(events->attr);
 	free(events->ring);
 	memset(events, 0, sizeof(*events));
 	events->anchor = -1;
-}
-
-uint32_t gn_sampled_events_number(const struct gn_sampled_events *events, uint64_t id)
-{
-	const struct gn_event_number key = {.id = id};
-	const struct gn_event_number *number;
-
-	number = bsearch(&key, events->number, events->n_numbers, sizeof(key), by_id);
-	return number ? number->event : 0;
 }

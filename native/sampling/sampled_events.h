@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "event_numbers.h"
 #include "ring.h"
 
 #define GN_SAMPLED_EVENTS_MAX 64u
@@ -41,19 +42,17 @@ struct gn_sampling_failure {
 	int cpu;
 };
 
-struct gn_event_number {
-	uint64_t id;
-	uint32_t event;
-};
-
 struct gn_sampled_events {
 	int *fd; /* by CPU, target and event */
 	uint32_t n_fds;
 	uint32_t fds_per_cpu; /* at most: what is not there is -1 */
 	struct gn_ring *ring; /* by CPU; of one that is off it is not mapped */
+	int *cpu;
 	uint32_t n_cpus;
-	struct gn_event_number *number; /* by `id` */
-	uint32_t n_numbers;
+	struct perf_event_attr *attr; /* of each event of the plan */
+	uint32_t n_events;
+	pid_t target; /* that is started; -1: there are others, or they run already */
+	struct gn_event_numbers numbers;
 	uint64_t ring_bytes; /* what the kernel granted */
 	int anchor;	     /* forbids the kernel to exchange counts of threads; -1: none */
 };
@@ -64,15 +63,12 @@ int gn_sampled_events_open(struct gn_sampled_events *events, const struct gn_sam
 void gn_sampled_events_disable(const struct gn_sampled_events *events);
 void gn_sampled_events_close(struct gn_sampled_events *events);
 
-/* Which event a sample is of, by its PERF_SAMPLE_IDENTIFIER. */
-uint32_t gn_sampled_events_number(const struct gn_sampled_events *events, uint64_t id);
-
-/* As which an event of a plan is opened, but for its size. */
-void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampling_plan *plan,
-			    uint32_t event);
-
 /* The descriptor whose ring a CPU's events write to; -1: the CPU is off. */
 int gn_sampled_events_ring_fd(const struct gn_sampled_events *events, uint32_t cpu);
+
+/* Of all that are open: -1 stands for those that are not. */
+void gn_disable_events(const int *fd, uint32_t n);
+void gn_close_events(int *fd, uint32_t n);
 
 /* What each sample has, PERF_SAMPLE_*. */
 uint64_t gn_sampled_type(const struct gn_sampling_plan *plan);

@@ -17,6 +17,7 @@
 #include "sample_file.h"
 #include "sampled_stack.h"
 #include "signal_events.h"
+#include "waiting_events.h"
 
 #define NICE (-10)
 
@@ -34,6 +35,7 @@
 struct gn_sampler {
 	struct gn_sampled_events events;
 	struct gn_signal_events signals;
+	struct gn_waiting_events waiting;
 	struct gn_processes processes;
 	struct gn_stack_paths paths;
 	struct gn_sample_file out;
@@ -196,12 +198,14 @@ static void on_sample(struct gn_sampler *s, const struct perf_event_header *head
 		stack.kernel = &address;
 		stack.n_kernel = 1;
 	}
-	if (gn_signal_events_number(&s->signals, id, &event))
+	if (gn_event_numbers_find(&s->signals.numbers, id, &event)) {
 		sample.flags = GN_SAMPLE_SIGNALLED;
-	else if (gn_signal_events_cover(&s->signals, (int32_t)task[0], sample.time_ns))
+	} else if (gn_signal_events_cover(&s->signals, (int32_t)task[0], sample.time_ns)) {
+		s->facts.left_out++;
 		return;
-	else
-		event = gn_sampled_events_number(&s->events, id);
+	} else if (!gn_event_numbers_find(&s->events.numbers, id, &event)) {
+		event = 0;
+	}
 	thread = gn_processes_thread(&s->processes, (int32_t)task[0], (int32_t)task[1]);
 	if (!thread) {
 		count_loss(s, NULL, GN_LOSS_MEMORY, 1);
@@ -378,19 +382,27 @@ static void read_rings(struct gn_sampler *s, uint64_t *next_ns, uint64_t until_n
  * A ring wakes those who wait for any of its events. One whose tasks have all ended is always
  * ready, and the next one takes its place.
  */
+static int next_polled(const struct gn_sampler *s, uint32_t cpu)
+{
+	const uint32_t n = s->events.fds_per_cpu, n_waiting = s->events.n_events;
+	uint32_t *event = &s->polled_event[cpu];
+
+	while (++*event < n + n_waiting) {
+		const int fd = *event < n      ? s->events.fd[cpu * n + *event]
+			       : s->waiting.fd ? s->waiting.fd[cpu * n_waiting + *event - n]
+					       : -1;
+
+		if (fd >= 0)
+			return fd;
+	}
+	return -1;
+}
+
 static void pass_ended(struct gn_sampler *s)
 {
-	for (uint32_t cpu = 0; cpu < s->events.n_cpus; cpu++) {
-		const int *fds = &s->events.fd[cpu * s->events.fds_per_cpu];
-		uint32_t *event = &s->polled_event[cpu];
-
-		if (!(s->polled[cpu].revents & (POLLHUP | POLLERR | POLLNVAL)))
-			continue;
-		do
-			++*event;
-		while (*event < s->events.fds_per_cpu && fds[*event] < 0);
-		s->polled[cpu].fd = *event < s->events.fds_per_cpu ? fds[*event] : -1;
-	}
+	for (uint32_t cpu = 0; cpu < s->events.n_cpus; cpu++)
+		if (s->polled[cpu].revents & (POLLHUP | POLLERR | POLLNVAL))
+			s->polled[cpu].fd = next_polled(s, cpu);
 }
 
 static void begin_polling(struct gn_sampler *s)
@@ -406,9 +418,74 @@ static void begin_polling(struct gn_sampler *s)
 
 static void write_cost(struct gn_sampler *s)
 {
-	const struct gn_sample_cost cost = {s->facts.cpu_ns, s->facts.ring_bytes};
+	const struct gn_sample_cost cost = {s->facts.cpu_ns, s->facts.ring_bytes,
+					    s->facts.left_out};
 
 	gn_sample_append(&s->out, GN_SAMPLE_COST, &cost);
+}
+
+/* --- programs that ask for events of their own ------------------------------------------------ */
+
+/*
+ * Whether the events of the tree can wait instead of going on beside those of a process: only in
+ * the program that was started, while it is the only process, with one thread, which waits. After a
+ * loss there may be others that nothing is known of.
+ */
+static int can_wait(const struct gn_sampler *s, const struct gn_process *process)
+{
+	return process && process->pid == s->events.target && s->processes.n_alive == 1 &&
+	       process->n_threads == 1 && !s->facts.lost;
+}
+
+static int begin_own_events(struct gn_sampler *s, int32_t pid)
+{
+	struct gn_process *process = gn_processes_find(&s->processes, pid);
+	struct gn_waiting_events waiting = {0};
+	const int is_waiting = process && process->is_waiting;
+	const int begins_to_wait = !is_waiting && can_wait(s, process) &&
+				   !gn_waiting_events_open(&waiting, &s->events);
+	const int failed = gn_signal_events_open(&s->signals, pid, is_waiting || begins_to_wait);
+
+	if (begins_to_wait && !failed) {
+		gn_sampled_events_disable(&s->events);
+		gn_waiting_events_close(&s->waiting);
+		s->waiting = waiting;
+		process->is_waiting = 1;
+	} else if (begins_to_wait) {
+		gn_waiting_events_close(&waiting);
+	} else if (is_waiting && failed) {
+		/* No event is left that takes samples of it. */
+		count_loss(s, NULL, GN_LOSS_PROCESS, 1);
+	}
+	return failed;
+}
+
+static void answer_all(struct gn_sampler *s, uint64_t *next_ns)
+{
+	struct gn_signal_asker asker;
+
+	while (gn_signal_events_accept(&s->signals, &asker)) {
+		int32_t answer = 0;
+
+		/* Who asks waits: what it has done is in the rings. */
+		read_rings(s, next_ns, UINT64_MAX);
+		if (asker.request == GN_SIGNAL_BEGIN)
+			answer = begin_own_events(s, asker.pid);
+		else if (asker.request == GN_SIGNAL_END)
+			gn_signal_events_stop(&s->signals, asker.pid);
+		else
+			answer = -EPROTO;
+		gn_signal_events_answer(&asker, answer);
+	}
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+static void disable_all(const struct gn_sampler *s)
+{
+	gn_sampled_events_disable(&s->events);
+	gn_waiting_events_disable(&s->waiting);
+	gn_signal_events_disable(&s->signals);
 }
 
 static void *read_until_stopped(void *argument)
@@ -424,18 +501,16 @@ static void *read_until_stopped(void *argument)
 	while (!s->polled[n].revents) {
 		poll(s->polled, n + 2, WAIT_MS);
 		if (s->polled[n + 1].revents)
-			gn_signal_events_answer(&s->signals);
+			answer_all(s, next_ns);
 		pass_ended(s);
 		read_rings(s, next_ns, now_ns(CLOCK_MONOTONIC) - SETTLED_NS);
 		/* A full disk: the program goes on, without being interrupted for nothing. */
 		if (gn_record_file_status(s->out.file) && !s->is_disabled) {
-			gn_sampled_events_disable(&s->events);
-			gn_signal_events_disable(&s->signals);
+			disable_all(s);
 			s->is_disabled = 1;
 		}
 	}
-	gn_sampled_events_disable(&s->events);
-	gn_signal_events_disable(&s->signals);
+	disable_all(s);
 	read_rings(s, next_ns, UINT64_MAX);
 	s->facts.cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	write_cost(s);
@@ -453,6 +528,7 @@ static void free_sampler(struct gn_sampler *s)
 	gn_processes_end(&s->processes);
 	gn_sample_file_close(&s->out);
 	gn_signal_events_end(&s->signals);
+	gn_waiting_events_close(&s->waiting);
 	gn_sampled_events_close(&s->events);
 	free(s->polled);
 	free(s->polled_event);
@@ -517,9 +593,7 @@ int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan 
 	result = gn_sampled_events_open(&s->events, plan, failure);
 	if (result)
 		goto fail;
-	result = gn_signal_events_begin(&s->signals, plan->signal_socket, plan, &s->events);
-	if (result)
-		goto fail;
+	gn_signal_events_begin(&s->signals, plan->signal_socket, &s->events);
 	s->sample_type = gn_sampled_type(plan);
 	s->facts.ring_bytes = s->events.ring_bytes;
 	failure->step = GN_STEP_FILE;

@@ -25,6 +25,7 @@ int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan 
 struct gn_sampling_facts {
 	uint64_t samples;
 	uint64_t lost;
+	uint64_t left_out; /* of processes with events of their own, which stand for these */
 	uint64_t ring_bytes;
 	uint64_t cpu_ns; /* that the thread took */
 	int status;	 /* 0, or the errno that ended recording */

@@ -35,27 +35,17 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-int gn_signal_events_begin(struct gn_signal_events *signals, int socket,
-			   const struct gn_sampling_plan *plan,
-			   const struct gn_sampled_events *events)
+void gn_signal_events_begin(struct gn_signal_events *signals, int socket,
+			    const struct gn_sampled_events *events)
 {
 	memset(signals, 0, sizeof(*signals));
 	signals->socket = socket;
-	signals->n_events = plan->n_events;
 	signals->events = events;
-	signals->cpu = malloc(plan->n_cpus * sizeof(*signals->cpu));
-	if (!signals->cpu)
-		return -ENOMEM;
-	memcpy(signals->cpu, plan->cpu, plan->n_cpus * sizeof(*signals->cpu));
-	for (uint32_t i = 0; i < plan->n_events; i++)
-		gn_sampled_events_attr(&signals->attr[i], plan, i);
-	return 0;
 }
 
 static void close_all(struct gn_signal_process *process)
 {
-	for (uint32_t i = 0; i < process->n_fds; i++)
-		close(process->fd[i]);
+	gn_close_events(process->fd, process->n_fds);
 	process->n_fds = 0;
 }
 
@@ -68,59 +58,7 @@ void gn_signal_events_end(struct gn_signal_events *signals)
 		close_all(process);
 		free(process);
 	}
-	free(signals->cpu);
-	free(signals->number);
-	signals->cpu = NULL;
-	signals->number = NULL;
-	signals->n_numbers = signals->room = 0;
-}
-
-/* --- which event ------------------------------------------------------------------------------ */
-
-/* The place of the first number that is not below an id. */
-static uint32_t place_of(const struct gn_signal_events *signals, uint64_t id)
-{
-	uint32_t low = 0, high = signals->n_numbers;
-
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (signals->number[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-int gn_signal_events_number(const struct gn_signal_events *signals, uint64_t id, uint32_t *event)
-{
-	const uint32_t place = place_of(signals, id);
-
-	if (place == signals->n_numbers || signals->number[place].id != id)
-		return 0;
-	*event = signals->number[place].event;
-	return 1;
-}
-
-static int add_number(struct gn_signal_events *signals, uint64_t id, uint32_t event)
-{
-	const uint32_t place = place_of(signals, id);
-
-	if (signals->n_numbers == signals->room) {
-		const uint32_t room = signals->room ? 2 * signals->room : 64;
-		void *larger = realloc(signals->number, room * sizeof(*signals->number));
-
-		if (!larger)
-			return -ENOMEM;
-		signals->number = larger;
-		signals->room = room;
-	}
-	memmove(&signals->number[place + 1], &signals->number[place],
-		(signals->n_numbers - place) * sizeof(*signals->number));
-	signals->number[place] = (struct gn_event_number){.id = id, .event = event};
-	signals->n_numbers++;
-	return 0;
+	gn_event_numbers_free(&signals->numbers);
 }
 
 int gn_signal_events_cover(const struct gn_signal_events *signals, int32_t pid, uint64_t time_ns)
@@ -146,44 +84,47 @@ static int is_known_to_be_safe(void)
 }
 
 /* Only of threads of the process: a child that it forks asks for itself. */
-static int open_signalling(const struct gn_signal_events *signals, uint32_t event, pid_t tid,
-			   int cpu)
+static int open_signalling(const struct gn_sampled_events *events, uint32_t event, pid_t tid,
+			   int cpu, int tells_tasks)
 {
 #ifdef PERF_ATTR_SIZE_VER7
-	struct perf_event_attr attr = signals->attr[event];
+	struct perf_event_attr attr = events->attr[event];
 
 	attr.inherit = attr.inherit_thread = 1;
 	attr.remove_on_exec = attr.sigtrap = 1;
 	attr.sig_data = GN_SIGNAL_DATA;
 	attr.disabled = attr.enable_on_exec = 0;
-	/* The events of all tell what the tasks do. */
-	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
+	if (!tells_tasks)
+		attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
 	attr.size = gn_attr_size(&attr);
 	return gn_perf_open(&attr, tid, cpu, -1);
 #else
-	(void)signals, (void)event, (void)tid, (void)cpu;
+	(void)events, (void)event, (void)tid, (void)cpu, (void)tells_tasks;
 	return -EOPNOTSUPP;
 #endif
 }
 
 static int open_of_thread(struct gn_signal_events *signals, struct gn_signal_process *process,
-			  pid_t tid)
+			  pid_t tid, int tells_tasks)
 {
-	for (uint32_t cpu = 0; cpu < signals->events->n_cpus; cpu++) {
-		const int ring = gn_sampled_events_ring_fd(signals->events, cpu);
+	const struct gn_sampled_events *events = signals->events;
 
-		for (uint32_t event = 0; ring >= 0 && event < signals->n_events; event++) {
-			const int fd = open_signalling(signals, event, tid, signals->cpu[cpu]);
-			uint64_t id;
+	for (uint32_t cpu = 0; cpu < events->n_cpus; cpu++) {
+		const int ring = gn_sampled_events_ring_fd(events, cpu);
+
+		for (uint32_t event = 0; ring >= 0 && event < events->n_events; event++) {
+			const int fd =
+				open_signalling(events, event, tid, events->cpu[cpu], tells_tasks);
+			int failed;
 
 			if (fd < 0)
 				return fd;
 			process->fd[process->n_fds++] = fd;
-			if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0 ||
-			    ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
+			if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0)
 				return -errno;
-			if (add_number(signals, id, event))
-				return -ENOMEM;
+			failed = gn_event_numbers_add(&signals->numbers, fd, event);
+			if (failed)
+				return failed;
 		}
 	}
 	return 0;
@@ -220,48 +161,16 @@ static int list_threads(int32_t pid, pid_t **threads)
 	return n;
 }
 
-static int begin(struct gn_signal_events *signals, int32_t pid)
-{
-	struct gn_signal_process *process;
-	pid_t *threads = NULL;
-	int result, n;
-
-	if (!is_known_to_be_safe())
-		return -EOPNOTSUPP;
-	n = list_threads(pid, &threads);
-	if (n < 0) {
-		free(threads);
-		return n;
-	}
-	process = calloc(1, sizeof(*process) + (size_t)n * signals->events->n_cpus *
-						       signals->n_events * sizeof(int));
-	result = process ? 0 : -ENOMEM;
-	for (int i = 0; !result && i < n; i++)
-		result = open_of_thread(signals, process, threads[i]);
-	free(threads);
-	if (!process)
-		return result;
-	process->pid = pid;
-	process->from_ns = now_ns();
-	process->until_ns = result ? 0 : UINT64_MAX;
-	process->next = signals->first;
-	signals->first = process;
-	if (result)
-		close_all(process);
-	return result;
-}
-
 /*
  * They are stopped, not closed: that would wait for the process, which waits for the answer. What
  * is left of processes that have ended or executed another program is closed by and by.
  */
-static void end(struct gn_signal_events *signals, int32_t pid)
+void gn_signal_events_stop(struct gn_signal_events *signals, int32_t pid)
 {
 	for (struct gn_signal_process *process = signals->first; process; process = process->next) {
 		if (process->pid != pid || process->until_ns != UINT64_MAX)
 			continue;
-		for (uint32_t i = 0; i < process->n_fds; i++)
-			ioctl(process->fd[i], PERF_EVENT_IOC_DISABLE, 0);
+		gn_disable_events(process->fd, process->n_fds);
 		process->until_ns = now_ns();
 	}
 }
@@ -287,49 +196,83 @@ static void close_ended(struct gn_signal_events *signals)
 		}
 }
 
+int gn_signal_events_open(struct gn_signal_events *signals, int32_t pid, int tells_tasks)
+{
+	const struct gn_sampled_events *events = signals->events;
+	struct gn_signal_process *process;
+	pid_t *threads = NULL;
+	int result, n;
+
+	close_ended(signals);
+	gn_signal_events_stop(signals, pid);
+	if (!is_known_to_be_safe())
+		return -EOPNOTSUPP;
+	n = list_threads(pid, &threads);
+	if (n < 0) {
+		free(threads);
+		return n;
+	}
+	process = calloc(1, sizeof(*process) +
+				    (size_t)n * events->n_cpus * events->n_events * sizeof(int));
+	result = process ? 0 : -ENOMEM;
+	for (int i = 0; !result && i < n; i++)
+		result = open_of_thread(signals, process, threads[i], tells_tasks);
+	free(threads);
+	if (!process)
+		return result;
+	process->pid = pid;
+	process->from_ns = now_ns();
+	process->until_ns = result ? 0 : UINT64_MAX;
+	process->next = signals->first;
+	signals->first = process;
+	if (result)
+		close_all(process);
+	return result;
+}
+
 /* --- the socket ------------------------------------------------------------------------------- */
 
-static int32_t answer_to(struct gn_signal_events *signals, int connection)
+static int read_request(int connection, struct gn_signal_asker *asker)
 {
 	struct pollfd polled = {.fd = connection, .events = POLLIN};
 	struct ucred peer = {0};
 	socklen_t bytes = sizeof(peer);
-	uint32_t request;
 
 	/* A process that this one cannot see has the number 0. */
 	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) || peer.pid <= 0)
 		return -ESRCH;
+	asker->pid = peer.pid;
 	if (poll(&polled, 1, PATIENCE_MS) != 1 ||
-	    recv(connection, &request, sizeof(request), 0) != sizeof(request))
+	    recv(connection, &asker->request, sizeof(asker->request), 0) != sizeof(asker->request))
 		return -EPROTO;
-	close_ended(signals);
-	if (request == GN_SIGNAL_BEGIN) {
-		end(signals, peer.pid);
-		return begin(signals, peer.pid);
-	}
-	if (request != GN_SIGNAL_END)
-		return -EPROTO;
-	end(signals, peer.pid);
 	return 0;
 }
 
-void gn_signal_events_answer(struct gn_signal_events *signals)
+int gn_signal_events_accept(const struct gn_signal_events *signals, struct gn_signal_asker *asker)
 {
-	int connection;
+	for (;;) {
+		int failed;
 
-	while ((connection = accept4(signals->socket, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		const int32_t answer = answer_to(signals, connection);
-
-		/* Who has gone meanwhile needs none. */
-		(void)!send(connection, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
-		close(connection);
+		asker->connection = accept4(signals->socket, NULL, NULL, SOCK_CLOEXEC);
+		if (asker->connection < 0)
+			return 0;
+		failed = read_request(asker->connection, asker);
+		if (!failed)
+			return 1;
+		gn_signal_events_answer(asker, failed);
 	}
+}
+
+void gn_signal_events_answer(const struct gn_signal_asker *asker, int32_t answer)
+{
+	/* Who has gone meanwhile needs none. */
+	(void)!send(asker->connection, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(asker->connection);
 }
 
 void gn_signal_events_disable(const struct gn_signal_events *signals)
 {
 	for (const struct gn_signal_process *process = signals->first; process;
 	     process = process->next)
-		for (uint32_t i = 0; i < process->n_fds; i++)
-			ioctl(process->fd[i], PERF_EVENT_IOC_DISABLE, 0);
+		gn_disable_events(process->fd, process->n_fds);
 }

@@ -21,27 +21,34 @@ enum gn_signal_request { GN_SIGNAL_BEGIN = 1, GN_SIGNAL_END };
 struct gn_signal_process;
 
 struct gn_signal_events {
-	int socket; /* it listens; -1: nobody asks */
-	struct perf_event_attr attr[GN_SAMPLED_EVENTS_MAX];
-	uint32_t n_events;
-	int *cpu;
+	int socket;				/* it listens; -1: nobody asks */
 	const struct gn_sampled_events *events; /* of all, whose rings these use */
 	struct gn_signal_process *first;
-	struct gn_event_number *number; /* by `id` */
-	uint32_t n_numbers, room;
+	struct gn_event_numbers numbers;
 };
 
-/* 0 or -ENOMEM. The socket stays the caller's. */
-int gn_signal_events_begin(struct gn_signal_events *signals, int socket,
-			   const struct gn_sampling_plan *plan,
-			   const struct gn_sampled_events *events);
+/* Who asks, and waits for an answer. */
+struct gn_signal_asker {
+	int connection;
+	int32_t pid;
+	uint32_t request; /* enum gn_signal_request, or nonsense */
+};
+
+/* The socket stays the caller's. */
+void gn_signal_events_begin(struct gn_signal_events *signals, int socket,
+			    const struct gn_sampled_events *events);
 void gn_signal_events_end(struct gn_signal_events *signals);
 
-/* Answers whoever asks at the socket. */
-void gn_signal_events_answer(struct gn_signal_events *signals);
+/* Whether somebody asks. Each has to be answered, which ends the connection. */
+int gn_signal_events_accept(const struct gn_signal_events *signals, struct gn_signal_asker *asker);
+void gn_signal_events_answer(const struct gn_signal_asker *asker, int32_t answer);
 
-/* Whether a sample is of such an event, and of which. */
-int gn_signal_events_number(const struct gn_signal_events *signals, uint64_t id, uint32_t *event);
+/*
+ * For the threads of a process, in place of those that it had. `tells_tasks`: no other event tells
+ * what the process maps, forks and executes. 0 or a negative errno.
+ */
+int gn_signal_events_open(struct gn_signal_events *signals, int32_t pid, int tells_tasks);
+void gn_signal_events_stop(struct gn_signal_events *signals, int32_t pid);
 
 /* Whether a process has such events at a time, so that a sample of another one is left out. */
 int gn_signal_events_cover(const struct gn_signal_events *signals, int32_t pid, uint64_t time_ns);

@@ -24,7 +24,7 @@ NONE = 0xFFFFFFFF
 KERNEL, CUT, FILE, JIT = range(4)
 """Kinds of modules."""
 
-LOST, THROTTLED, SPOILT, NO_MEMORY = range(4)
+LOST, THROTTLED, SPOILT, NO_MEMORY, NOT_SAMPLED = range(5)
 """Kinds of losses."""
 
 COMPLETE = 0
@@ -90,6 +90,7 @@ class SampleFile(NamedTuple):
         samples: with the fields of struct gn_sample_sample.
         losses: with those of struct gn_sample_loss.
         cpu_ns: CPU time that reading them took; 0 of a killed `gnomon run`.
+        left_out: samples of processes that had events of their own beside those of all.
         kernel_names: of places in the kernel.
     """
 
@@ -108,6 +109,7 @@ class SampleFile(NamedTuple):
     samples: NDArray[np.void]
     losses: NDArray[np.void]
     cpu_ns: int
+    left_out: int
     kernel_names: dict[int, str]
 
 
@@ -172,6 +174,7 @@ def _checked(
         samples=samples,
         losses=columns["loss"],
         cpu_ns=_small(columns["cost"]["cpu_ns"].sum()),
+        left_out=_small(columns["cost"]["left_out"].sum()),
         kernel_names=texts["kernel"],
     )
 

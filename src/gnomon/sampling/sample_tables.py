@@ -36,6 +36,7 @@ from gnomon.sampling.sample_file import (
     LOST,
     NO_MEMORY,
     NONE,
+    NOT_SAMPLED,
     SHORTENED,
     SPOILT,
     THROTTLED,
@@ -105,13 +106,15 @@ def _facts(samples: SampleFile) -> Mapping[str, int]:
     has_stack = (flags & KERNEL_ONLY) == 0
     losses = {
         kind: int(samples.losses["count"][samples.losses["kind"] == kind].sum())
-        for kind in (LOST, THROTTLED, SPOILT, NO_MEMORY)
+        for kind in (LOST, THROTTLED, SPOILT, NO_MEMORY, NOT_SAMPLED)
     }
     return {
         "samples": len(samples.samples),
         "lost": losses[LOST] + losses[SPOILT],
         "throttled": losses[THROTTLED],
         "without_memory": losses[NO_MEMORY],
+        "processes_without": losses[NOT_SAMPLED],
+        "left_out": samples.left_out,
         "stacks": int(has_stack.sum()),
         "complete": int((has_stack & (ends == COMPLETE)).sum()),
         "guessed": int(((flags & GUESSED) != 0).sum()),
@@ -131,6 +134,11 @@ def _notes(facts: Mapping[str, int]) -> Iterator[str]:
         yield (
             f"samples: the kernel paused sampling {facts['throttled']:,} times to limit its cost; "
             "take fewer (a lower rate)"
+        )
+    if facts.get("processes_without"):
+        yield (
+            f"samples: {facts['processes_without']:,} Python processes are not in them, since no "
+            "more events could be opened; raise the limit of open files (ulimit -Hn)"
         )
     missing = facts.get("without_memory", 0) + facts.get("shortened", 0)
     if missing:

@@ -30,6 +30,8 @@ from gnomon.store.record_file import SUFFIX
 _RING_BYTES, _RINGS_BYTES, _RING_LEAST = 1 << 22, 1 << 26, 1 << 19
 _MACHINE = -1
 _DESCRIPTORS_ELSEWHERE = 64
+# Each has events of its own on every CPU.
+_PYTHON_PROCESSES_AT_ONCE = 1024
 # In which Python programs read their own frames, and where they ask for the signals to do so.
 _LIBRARY = Path(__file__).with_name("libgnomon_sampling.so")
 _SOCKET_VARIABLE = "GNOMON_PYTHON_SOCKET"
@@ -136,7 +138,8 @@ class SamplingObserver(Observer):
         targets = [pid]
         if self._is_running:
             targets = threads(pid) if pid else [_MACHINE]
-        raise_nofile(len(cpus) * len(targets) * len(self._events) + _DESCRIPTORS_ELSEWHERE)
+        tasks = len(targets) + (0 if self._signals is None else _PYTHON_PROCESSES_AT_ONCE)
+        raise_nofile(len(cpus) * tasks * len(self._events) + _DESCRIPTORS_ELSEWHERE)
         own = job()
         name = f"{os.uname().nodename}.{pid}.{time.time_ns()}.samples{SUFFIX}"
         share = _RINGS_BYTES // (1 << (len(cpus) - 1).bit_length())

@@ -31,7 +31,7 @@ KINDS: Mapping[str, tuple[str, Sequence[tuple[str, int, int, int]]]] = {
                               ("end", 28, 1, 1), ("flags", 29, 1, 1)]),
     "loss": ("QQII", [("time_ns", 0, 8, 1), ("count", 8, 8, 1), ("kind", 16, 4, 1),
                       ("cpu", 20, 4, 1)]),
-    "cost": ("QQ", [("cpu_ns", 0, 8, 1), ("ring_bytes", 8, 8, 1)]),
+    "cost": ("QQQ", [("cpu_ns", 0, 8, 1), ("ring_bytes", 8, 8, 1), ("left_out", 16, 8, 1)]),
     "kernel": ("", []),
 }  # fmt: skip
 
@@ -58,7 +58,7 @@ def records() -> dict[str, list[Row]]:
         "sample": [(1500, 1000, 0, 2, 0, 0, 0, 0), (2500, 1000, 1, 4, 1, 0, 1, 0),
                    (3500, 1000, 1, 1, 1, 0, 0, 1), (4500, 1000, 0, 5, 0, 0, 0, 0)],
         "loss": [(5000, 3, 0, 1), (5000, 1, 1, 0)],
-        "cost": [(7000, 1 << 20)],
+        "cost": [(7000, 1 << 20, 3)],
         "kernel": [(2, "do_work")],
     }  # fmt: skip
 
