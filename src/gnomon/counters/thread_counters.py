@@ -45,8 +45,9 @@ _DUMMY = Event(
     PerfSpec.of(Encoding(1, 9, exclude=_core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR)),
 )
 _SOON_S, _SOON_MS, _LATER_MS = 1.0, 10.0, 50.0
-# What an unprivileged user may lock by default (perf_event_mlock_kb: 512 KiB and one page).
-_RING_PAGES = 128
+# What an unprivileged user may lock by default (perf_event_mlock_kb: 512 KiB and one page, on each
+# CPU), and a quarter of it where there is little more (RLIMIT_MEMLOCK): samples need the rest.
+_RING_PAGES, _RING_PAGES_LEAST = 128, 32
 
 
 class TaskSession:
@@ -169,7 +170,8 @@ def open_tasks(events: Sequence[Event]) -> OpenResult:
         group, of = _open_on(cpu, together)
         groups.append(group)
         natives.append(of)
-    rings = [_core.Ring(group.fds, _RING_PAGES) for group in groups]
+    pages = _ring_pages(len(groups))
+    rings = [_core.Ring(group.fds, pages) for group in groups]
     # When a thread and its child hold the same inherited events, the kernel may exchange their
     # contexts instead of switching the counters, and the original events, whose end writes no
     # record, wander into the command. One event that is not inherited forbids that.
@@ -183,6 +185,15 @@ def open_tasks(events: Sequence[Event]) -> OpenResult:
             "as Linux 6.18 does and 6.1 does not; count without it, or on a newer kernel"
         )
     return OpenResult(counting, tried.events, tried.refused, tried.notes)
+
+
+def _ring_pages(cpus: int) -> int:
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    is_limited = soft != resource.RLIM_INFINITY and os.geteuid() != 0
+    has_little = is_limited and soft < cpus * _RING_PAGES * resource.getpagesize()
+    return _RING_PAGES_LEAST if has_little else _RING_PAGES
 
 
 def _open_on(cpu: int, events: Sequence[Event]) -> tuple[_core.Group[Value], list[int]]:

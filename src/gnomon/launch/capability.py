@@ -56,11 +56,14 @@ class Execution(NamedTuple):
         folder: absolute path of the staging folder, for files of the program's processes and of
             the observer; other capabilities and, in a job, other ranks use it, too.
         options: values of the capability's options by name; of a switch whether it was given.
+        is_asked: the user asked for the capability. One that is merely used by default does
+            without where it cannot observe, and says so.
     """
 
     command: tuple[str, ...]
     folder: Path
     options: Mapping[str, Any]
+    is_asked: bool = True
 
 
 class Capability:

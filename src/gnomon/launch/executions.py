@@ -36,13 +36,15 @@ def observe(command: Sequence[str], selection: Selection, folder: Path) -> Obser
         observers: list[Observer] = []
         for capability in selection.capabilities:
             options = selection.options.get(capability.name, {})
-            observer = capability.observe(Execution(tuple(command), folder, options))
+            is_asked = capability.name in selection.asked
+            observer = capability.observe(Execution(tuple(command), folder, options, is_asked))
             stack.callback(observer.close)
             observer.name = capability.name
             observers.append(observer)
         process = execute(command, [_Staging(folder, selection.without), *observers])
         results = [_result(observer, process) for observer in observers]
-        results.append(Collected(warnings=tuple(_of_libraries(observers, process, folder))))
+        notes = (*selection.notes, *_of_libraries(observers, process, folder))
+        results.append(Collected(warnings=notes))
     return ObservedExecution(
         process, joined_results(results, command, [one.name for one in observers])
     )

@@ -37,6 +37,7 @@ class Samples(Capability):
 
     name = "samples"
     title = "where the program spends its time: samples of its call paths"
+    is_default = True
     excludes: Mapping[str, str] = {
         "emulated": "samples would be of the emulator, not of the program",
     }
@@ -65,7 +66,9 @@ class Samples(Capability):
         """
         from gnomon.sampling.sampling_observer import SamplingObserver, SamplingOptions
 
-        return SamplingObserver(execution.folder, SamplingOptions.of(execution.options))
+        return SamplingObserver(
+            execution.folder, SamplingOptions.of(execution.options), is_needed=execution.is_asked
+        )
 
     def collect(self, folder: Path) -> Collected:
         """Return the samples of every task, of a killed `gnomon run` those up to then."""

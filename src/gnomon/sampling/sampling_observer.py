@@ -67,14 +67,24 @@ class SamplingObserver(Observer):
         folder: the staging folder.
         options: how.
         is_running: the process runs already; its number 0 stands for the machine.
+        is_needed: without samples the program is not to be executed.
     """
 
-    def __init__(self, folder: Path, options: SamplingOptions, *, is_running: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        options: SamplingOptions,
+        *,
+        is_running: bool = False,
+        is_needed: bool = True,
+    ) -> None:
         self._folder = folder
         self._events = list(options.events.events)
         self._notes = list(options.events.notes)
         self._stack_bytes = options.stack_kb << 10
         self._is_running = is_running
+        self._is_needed = is_needed
+        self._is_refused = False
         self._sampler: Sampler | None = None
         self._signals: socket.socket | None = None
         self._socket_name = f"python.{os.getpid()}.socket"
@@ -85,7 +95,9 @@ class SamplingObserver(Observer):
 
     def preloads(self) -> Sequence[str]:
         """Return the library in which a Python program reads its own frames."""
-        return [] if self._is_running or not _LIBRARY.exists() else [str(_LIBRARY)]
+        if self._is_running or self._is_refused or not _LIBRARY.exists():
+            return []
+        return [str(_LIBRARY)]
 
     def attach(self, pid: int) -> None:
         """Begin to sample a process, which waits at its gate.
@@ -94,15 +106,12 @@ class SamplingObserver(Observer):
             ObserverError: the kernel does not let it be sampled.
         """
         try:
-            self._sampler = self._start(pid)
-        except StartError as error:
-            if error.args[:2] != (errno.EACCES, OPEN):
-                raise self._refused(error) from None
-            self._leave_out_kernel(error)
-            try:
-                self._sampler = self._start(pid)
-            except StartError as again:
-                raise self._refused(again) from None
+            self._sampler = self._begin(pid)
+        except ObserverError as error:
+            if self._is_needed:
+                raise
+            self._is_refused = True
+            self._notes = [f"samples: none: {str(error).removeprefix('samples: ')}"]
 
     def finish(self) -> None:
         """Take the last samples."""
@@ -130,6 +139,19 @@ class SamplingObserver(Observer):
         if signals is not None:
             signals.close()
             (self._folder / self._socket_name).unlink(missing_ok=True)
+
+    def _begin(self, pid: int) -> Sampler:
+        """Begin, with user code alone if the kernel must not be sampled."""
+        try:
+            return self._start(pid)
+        except StartError as error:
+            if error.args[:2] != (errno.EACCES, OPEN):
+                raise self._refused(error) from None
+            self._leave_out_kernel(error)
+        try:
+            return self._start(pid)
+        except StartError as error:
+            raise self._refused(error) from None
 
     def _start(self, pid: int) -> Sampler:
         cpus = list(online_cpus())
