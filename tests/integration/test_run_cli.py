@@ -223,8 +223,10 @@ def test_a_fortran_program_leaves_its_sections(tmp_path: Path) -> None:
     done = gnomon("run", "--name", "f", "--", program, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     opened = run_directory.find(str(tmp_path / "f.gnomon"))
-    names = {str(row["name"]) for row in opened.rows(REGIONS) if row["region"]}
-    assert names == set(LABEL.findall((EXAMPLES / "hpm-fortran" / "heat.F90").read_text()))
+    names = {str(row["name"]) for row in opened.rows(REGIONS) if row["kind"] == "hpm"}
+    assert names - {"heat"} == set(
+        LABEL.findall((EXAMPLES / "hpm-fortran" / "heat.F90").read_text())
+    )
 
 
 def test_a_python_program_leaves_its_sections_with_their_lines(tmp_path: Path) -> None:
@@ -233,11 +235,12 @@ def test_a_python_program_leaves_its_sections_with_their_lines(tmp_path: Path) -
         'import os\nfrom gnomon import hpm\n\nwith hpm.section("outer"):\n    os.getppid()\n'
         '    for _ in range(3):\n        with hpm.section("inner"):\n            os.getppid()\n'
     )
-    done = gnomon("run", "--name", "p", "--", sys.executable, program, cwd=tmp_path,
+    done = gnomon("run", "--name", "p", "--without", "samples", "--", sys.executable, program,
+                  cwd=tmp_path,
                   env=os.environ | EVENTS | {"HPM_EXCLUSIVE_VALUES": "yes"})  # fmt: skip
     assert done.returncode == 0, done.stderr
     places = run_directory.find(str(tmp_path / "p.gnomon")).query(
-        "SELECT name, file, line FROM regions WHERE file <> '' ORDER BY line"
+        "SELECT name, file, line FROM regions WHERE file <> '' AND kind = 'hpm' ORDER BY line"
     )
     assert places == [("outer", str(program), 4), ("inner", str(program), 7)]
     found = section_values(tmp_path / "p.gnomon", GETPPID)
@@ -381,7 +384,7 @@ def test_a_killed_run_is_repaired(tmp_path: Path) -> None:
     whole = gnomon("report", "k", cwd=tmp_path)
     assert (whole.returncode, whole.stderr) == (0, "")
     assert "no values of the whole command" in whole.stdout
-    assert gnomon("report", "k", "--per", "thread", cwd=tmp_path).returncode == 1
+    assert gnomon("report", "k", "--per", "process", cwd=tmp_path).returncode == 1
     assert not (tmp_path / "k.gnomon.raw").exists()
     again = gnomon("repair", "k", cwd=tmp_path)
     assert again.stderr == "gnomon: k.gnomon: this run is complete; nothing to repair\n"
@@ -428,7 +431,7 @@ def _kept_raw_folder(tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatc
         changed.setattr(run_assembly, "assemble_run", kept)
         assert main(["run", "--name", "real", "--", str(program)]) == 0
     files = [path.name for path in whole.iterdir() if not path.is_symlink()]
-    assert len(files) == 4
+    assert len(files) == 5
     return files
 
 

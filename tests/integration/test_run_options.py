@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,7 @@ def test_events_are_those_that_were_asked_for(tmp_path: Path) -> None:
     values = metrics(tmp_path / "r")
     assert {"page-faults", "minor-faults", "task-clock"} <= values.keys()
     assert "context-switches" not in values
-    assert used(tmp_path / "r") == ["counters", "sections"]
+    assert used(tmp_path / "r") == ["counters", "sections", "samples"]
 
 
 def test_without_counters_the_times_are_there(tmp_path: Path) -> None:
@@ -80,15 +81,15 @@ def test_without_counters_the_times_are_there(tmp_path: Path) -> None:
     values = metrics(tmp_path / "r")
     assert {"wall time", "ru_minflt"} <= values.keys()
     assert "task-clock" not in values
-    assert used(tmp_path / "r") == ["sections"]
+    assert used(tmp_path / "r") == ["sections", "samples"]
 
 
 def test_without_all_of_them_the_program_runs_all_the_same(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
-    done = gnomon("run", "--name", "r", "--without", "counters,sections", "--", "sh", "-c",
+    done = gnomon("run", "--name", "r", "--without", "counters,sections,samples", "--", "sh", "-c",
                   f"echo $GNOMON_WITHOUT > {seen}; exit 5", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 5, done.stderr
-    assert seen.read_text() == "counters,sections\n"
+    assert seen.read_text() == "counters,sections,samples\n"
     assert metrics(tmp_path / "r")["wall time"] > 0
 
 
@@ -110,14 +111,17 @@ def test_the_environment_is_the_users_but_for_what_is_added(tmp_path: Path) -> N
     seen = dict(entry.split("=", 1) for entry in entries)
     assert seen.pop("GNOMON_RUN_DIR") == str(tmp_path / "r.gnomon.raw")
     seen.pop("GNOMON_PER_THREAD", None)
-    del own["GNOMON_RUN_DIR"]
+    # In which Python programs read their own functions: docs/python-programs.md.
+    assert Path(seen.pop("LD_PRELOAD")).name == "libgnomon_sampling.so"
+    assert re.fullmatch(r"python\.\d+\.socket", seen.pop("GNOMON_PYTHON_SOCKET"))
+    del own["GNOMON_RUN_DIR"], own["LD_PRELOAD"]
     assert seen == own
 
 
 def test_help_lists_each_capability_with_its_options() -> None:
     said = " ".join(gnomon("run", "--help").stdout.split())
-    assert "also use these capabilities, separated by commas: samples, emulated" in said
-    assert "do not use these capabilities: counters, sections" in said
+    assert "also use these capabilities, separated by commas: emulated" in said
+    assert "do not use these capabilities: counters, sections, samples" in said
     assert "on an emulated PMU (--with emulated, or any of its options) --emulated-event" in said
 
 

@@ -172,7 +172,7 @@ def check_sums(opened: run_directory.Run) -> int:
 
 
 def lines_of(opened: run_directory.Run) -> dict[str, tuple[str, int]]:
-    rows = opened.query("SELECT name, file, line FROM regions WHERE region > 0")
+    rows = opened.query("SELECT name, file, line FROM regions WHERE region > 0 AND kind = 'hpm'")
     return {name: (file, line) for name, file, line in rows}
 
 

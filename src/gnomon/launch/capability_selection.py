@@ -73,6 +73,7 @@ def select(
             if other in asked:
                 raise UsageError(f"--with {other},{name}: {reason}; run it twice")
     excluded = {other for name in asked for other in by_name[name].excludes} | set(left_out)
+    excluded |= {each.name for each in capabilities if asked.keys() & each.excludes.keys()}
     used, notes = [], []
     for each in capabilities:
         if each.name in asked:

@@ -69,7 +69,8 @@ def _of_libraries(
 ) -> Iterator[str]:
     """Yield the warnings about recordings that libraries of capabilities made in the program."""
     names = [one.name for one in observers if one.failure is None and one.preloads()]
-    if not names:
+    # Where the program removed the folder, that is what there is to say.
+    if not names or not folder.is_dir():
         return
     present = {part for path in folder.iterdir() for part in path.name.split(".")}
     reason = preloads.why_not_loaded(process.command[0])

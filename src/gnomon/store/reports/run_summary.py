@@ -15,7 +15,8 @@ from gnomon.model.symbol_names import short_name
 from gnomon.model.tables import PATHS, PROFILE
 from gnomon.named_tuple import NamedTuple
 from gnomon.store.reports.run_facts import exit_text, without_values
-from gnomon.store.reports.sampled_summary import sampled_lines
+from gnomon.store.reports.sampled_summary import sampled_tables
+from gnomon.store.reports.screen_tables import ScreenTable, fitted
 from gnomon.store.run import Run
 from gnomon.terminal_text import cut, filled, shortened
 from gnomon.units import duration, number, printable, quantity
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gnomon.model.tables import Cell, Table
     from gnomon.store.moments import PathTimes
 
+_SCREEN = 24
 _REGIONS = 5
 _METRICS = 6
 _REASONS = 3
@@ -60,22 +62,21 @@ def render_run_summary(run: Run, tables: Sequence[Table], width: int) -> str:
     values = _Values(tables, run)
     means = f", means of {values.times} executions" if values.times > 1 else ""
     ended = f"[{exit_text(head)}{ranks}{means}]"
-    lines = ["", f"{cut(what, width - len(ended) - 2)}  {ended}", *_times(values, width)]
-    sampled = list(sampled_lines(run, tables, width))
-    lines += sampled + (
-        list(_functions(values, width))
-        or list(_regions(values, width, head["ranks"]))
-        or (list(_programs(values)) if not sampled else [])
-    )
-    lines += _metrics(values.of_command, width)
-    lines += _missing(head, width)
+    first = ["", f"{cut(what, width - len(ended) - 2)}  {ended}", *_times(values, width)]
+    last = list(_missing(head, width))
     for note in head["warnings"][:_WARNINGS]:
-        lines += filled(f"note: {printable(note)}", width, "", "      ")
+        last += filled(f"note: {printable(note)}", width, "", "      ")
     if len(head["warnings"]) > _WARNINGS:
         more = len(head["warnings"]) - _WARNINGS
-        lines.append(f"note: {more} more: gnomon report {_word(run)} run")
-    lines.append(f"look at it: gnomon view {_word(run)}")
-    return "\n".join(lines) + "\n"
+        last.append(f"note: {more} more: gnomon report {_word(run)} run")
+    last.append(f"look at it: gnomon view {_word(run)}")
+    parts = _functions(values, width) or _regions(values, width, head["ranks"])
+    shown = [
+        *sampled_tables(run, tables, width),
+        *(parts or _programs(values)),
+        *_metrics(values.of_command, width),
+    ]
+    return "\n".join([*first, *fitted(shown, _SCREEN - len(first) - len(last)), *last]) + "\n"
 
 
 def _word(run: Run) -> str:
@@ -185,8 +186,8 @@ class _Sums(NamedTuple):
     place: str
 
 
-def _functions(values: _Values, width: int) -> Iterator[str]:
-    """Yield the functions with most instructions, without what they call, where they are known."""
+def _functions(values: _Values, width: int) -> list[ScreenTable]:
+    """Return the functions with most instructions, without what they call, where they are known."""
     weights: dict[FunctionFragment, float] = {}
     for _, path, _, exclusive, _ in values.parts[_INSTRUCTIONS]:
         region = values.regions[values.paths[path][1]]
@@ -196,7 +197,7 @@ def _functions(values: _Values, width: int) -> Iterator[str]:
             part = FunctionFragment(str(region["module"]), str(region["name"]), str(region["file"]))
             weights[part] = weights.get(part, 0.0) + float(exclusive or 0)
     if not weights:
-        return
+        return []
     from gnomon.model.inlining import defining_files
 
     sums: dict[FunctionFragment, float] = {}
@@ -207,25 +208,25 @@ def _functions(values: _Values, width: int) -> Iterator[str]:
     # The share, the count and what is between them and the file take the rest of the line.
     wide = min(max(width - 53, 27), _NAME)
     words = f"{'of total':>11}{'exclusive':>14}"
-    yield from _heading(f"top functions by {_INSTRUCTIONS}", words, wide + 2)
+    rows = []
     for of in sorted(sums, key=lambda one: (-sums[one], one))[:_REGIONS]:
         name = short_name(printable(of.function) or _UNKNOWN, wide)
         share = f"{100 * sums[of] / total:.1f} %"
         line = f"    {name:<{wide}}{share:>11}{number(sums[of]):>14}"
         file = printable(Path(of.file).name)
-        yield f"{line}  {file}" if file and len(line) + 2 + len(file) <= width else line
+        rows.append(f"{line}  {file}" if file and len(line) + 2 + len(file) <= width else line)
+    return [ScreenTable(_heading(f"top functions by {_INSTRUCTIONS}", words, wide + 2), rows)]
 
 
-def _heading(title: str, words: str, wide: int) -> Iterator[str]:
-    """Yield a table's title and its columns' heads: in one line where the first column holds it."""
+def _heading(title: str, words: str, wide: int) -> list[str]:
+    """Return a table's title and its columns' heads: a line where the first column holds it."""
     if len(title) > wide:
-        yield f"  {title}"
-        title = ""
-    yield f"  {title:<{wide}}{words}"
+        return [f"  {title}", " " * (wide + 2) + words]
+    return [f"  {title:<{wide}}{words}"]
 
 
-def _regions(values: _Values, width: int, ranks: int) -> Iterator[str]:
-    """Yield the regions with most of the metric that most regions have: time, or instructions."""
+def _regions(values: _Values, width: int, ranks: int) -> list[ScreenTable]:
+    """Return the regions with most of the metric that most regions have: time, or instructions."""
     for wanted in (_INSTRUCTIONS, _WALL):
         totals, told = _sums(values, wanted)
         if not totals:
@@ -242,7 +243,7 @@ def _regions(values: _Values, width: int, ranks: int) -> Iterator[str]:
         words = "".join(f"{head:>11}" for head in heads) + ("     calls" if has_calls else "")
         of_all = f", of {ranks} ranks" if ranks > 1 else ""
         of_all = f", {told}" if told else of_all
-        yield from _heading(f"top regions by {wanted}{of_all}", words, wide + 2)
+        rows = []
         # Those with a value that nobody knows come last.
         ordered = sorted(shown, key=lambda one: (isnan(shown[one][0]), -shown[one][0]))
         for name in ordered[:_REGIONS]:
@@ -251,8 +252,10 @@ def _regions(values: _Values, width: int, ranks: int) -> Iterator[str]:
             calls = f"{total.calls:,.0f}".replace(",", " ") if total.calls else ""
             line = f"    {short_name(printable(name), wide):<{wide}}{cells}{calls:>10}"
             fits = len(line) + len(total.place) + 2 <= width
-            yield (f"{line}  {total.place}" if fits else line).rstrip()
-        return
+            rows.append((f"{line}  {total.place}" if fits else line).rstrip())
+        heading = _heading(f"top regions by {wanted}{of_all}", words, wide + 2)
+        return [ScreenTable(heading, rows)]
+    return []
 
 
 def _sums(values: _Values, wanted: str) -> tuple[dict[str, _Sums], str]:
@@ -294,8 +297,8 @@ def _is_within_itself(paths: Mapping[Cell, tuple[Cell, Cell]], path: Cell) -> bo
     return False
 
 
-def _programs(values: _Values) -> Iterator[str]:
-    """Yield the programs of a command that ran several, by the CPU time of their processes."""
+def _programs(values: _Values) -> list[ScreenTable]:
+    """Return the programs of a command that ran several, by the CPU time of their processes."""
     totals: dict[str, list[float]] = {}
     for location, path, inclusive, *_ in values.parts[_CPU]:
         if path == 0 and location in values.processes:
@@ -303,29 +306,31 @@ def _programs(values: _Values) -> Iterator[str]:
             sums[0] += float(inclusive or 0)
             sums[1] += 1
     if len(totals) < _FEWEST_PROGRAMS:
-        return
-    yield f"  top programs by {_CPU}:"
+        return []
+    rows = []
     for name, (value, n) in sorted(totals.items(), key=lambda one: -one[1][0])[:_REGIONS]:
         ran = f"{n:,.0f} process{'' if n == 1 else 'es'}"
-        yield f"    {printable(name)[:_NAME]:<{_NAME}} {duration(value):>12}  {ran}"
+        rows.append(f"    {printable(name)[:_NAME]:<{_NAME}} {duration(value):>12}  {ran}")
+    return [ScreenTable([f"  top programs by {_CPU}:"], rows)]
 
 
 def _metrics(
     of_command: Mapping[str, tuple[float, Mapping[str, Any]]], width: int
-) -> Iterator[str]:
+) -> list[ScreenTable]:
     values = {name: one for name, one in of_command.items() if name not in _TIMES}
     ordered = [name for name in _FIRST if name in values]
     ordered += [name for name in values if name not in ordered]
     if not ordered:
-        return
-    yield "  top metrics:"
+        return []
+    rows = []
     # The value and how it came to be take the rest of the line.
     wide = min(_NAME, width - 28)
     for name in ordered[:_METRICS]:
         value, metric = values[name]
         unit = str(metric["unit"])
         label = shortened(printable(name), wide)
-        yield f"    {label:<{wide}} {quantity(value, unit):>12}  {metric['how']}"
+        rows.append(f"    {label:<{wide}} {quantity(value, unit):>12}  {metric['how']}")
+    return [ScreenTable(["  top metrics:"], rows, fewest=2)]
 
 
 def _missing(head: Mapping[str, Any], width: int) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.model.capability_result import rows_of
 from gnomon.model.symbol_names import short_name
+from gnomon.store.reports.screen_tables import ScreenTable
 from gnomon.terminal_text import filled, grid, shortened
 from gnomon.units import number, printable, quantity
 
@@ -17,20 +18,23 @@ if TYPE_CHECKING:
 
 _SAMPLED = "sampled"
 _CAPABILITY = "samples"
-_FUNCTIONS = 10
-_CALLERS = 3
+_FUNCTIONS, _FEWEST = 10, 4
+_CALLERS = 2
+_CALLED_FROM = "the first is called from:"
 _LEAST = 0.001
 """A function with less of the whole is not told."""
 _LEAST_CALLER = 0.05
 _NAME_MOST = 48
 _NAME_LEAST = 20
 _MODULE_MOST = 16
+# Of fewer columns there is no room for modules; of functions without a name it is in theirs.
+_WITH_MODULES = 72
 _UNKNOWN = "(unknown)"
 _BACK = " ← "
 
 
-def sampled_lines(run: Run, tables: Sequence[Table], width: int) -> Iterator[str]:
-    """Yield the functions with most samples, and who calls the first of them.
+def sampled_tables(run: Run, tables: Sequence[Table], width: int) -> list[ScreenTable]:
+    """Return the functions with most samples, and who calls the first of them.
 
     Args:
         run: the run that was written.
@@ -38,22 +42,27 @@ def sampled_lines(run: Run, tables: Sequence[Table], width: int) -> Iterator[str
         width: columns of the terminal.
     """
     if not any(row["how"] == _SAMPLED for row in rows_of(tables, "metrics")):
-        return
+        return []
     from gnomon.store.reports import code_rows
 
     sampled = [row for row in code_rows.metrics(run) if row["how"] == _SAMPLED]
     table = code_rows.table(run, "function", sampled[:1])
     if not table.metrics:
-        return
+        return []
     metric = table.metrics[0]
     rows = table.rows[metric.name]
     shown = [row for row in rows[:_FUNCTIONS] if (row.own or 0.0) >= _LEAST * metric.whole]
     if not shown:
-        return
-    yield f"  top functions by {printable(metric.name)}, sampled:"
-    yield from _functions(shown, metric, width)
-    yield from _callers(run, shown[0], metric, width)
-    yield from _quality(run.head, metric, width)
+        return []
+    heads, *functions = _functions(shown, metric, width)
+    return [
+        ScreenTable(
+            [*_title(run.head, metric, width), heads],
+            functions,
+            list(_callers(run, shown[0], metric, width)),
+            _FEWEST,
+        )
+    ]
 
 
 def _functions(shown: Sequence[CodeRow], metric: CodeMetric, width: int) -> Iterator[str]:
@@ -64,15 +73,17 @@ def _functions(shown: Sequence[CodeRow], metric: CodeMetric, width: int) -> Iter
          quantity(row.total, metric.unit, "-"))
         for row in shown
     ]  # fmt: skip
+    named = [printable(row.code.function) or _UNKNOWN for row in shown]
     modules = [shortened(printable(row.code.module), _MODULE_MOST) for row in shown]
     heads = ("of total", "self", "total")
-    taken = sum(max(map(len, column)) + 2 for column in (*zip(heads, *cells, strict=True), modules))
+    columns = list(zip(heads, *cells, strict=True))
+    if width >= _WITH_MODULES:
+        columns.append(("module", *modules))
+    taken = sum(max(map(len, column)) + 2 for column in columns)
     room = min(max(width - taken - 4, _NAME_LEAST), _NAME_MOST)
-    names = [short_name(printable(row.code.function) or _UNKNOWN, room) for row in shown]
-    rows = [
-        (*values, name, module) for values, name, module in zip(cells, names, modules, strict=True)
-    ]
-    for line in grid([*((head,) for head in heads), ("function",), ("module",)], rows, 3).lines:
+    columns.insert(len(heads), ("function", *(short_name(name, room) for name in named)))
+    head, *rows = zip(*columns, strict=True)
+    for line in grid([(text,) for text in head], rows, len(heads)).lines:
         yield f"  {line}"
 
 
@@ -96,22 +107,22 @@ def _callers(run: Run, hottest: CodeRow, metric: CodeMetric, width: int) -> Iter
     texts = [printable(named[group].function) or _UNKNOWN for group in tree.group.tolist()]
     parents = tree.parent.tolist()
     direct = [node for node, above in enumerate(parents) if above == 0]
-    name = short_name(hottest.code.function and texts[0], max(width - 30, _NAME_LEAST))
-    yield f"  {name} is called from:"
-    for caller in direct[:_CALLERS]:
+    shown = direct[:_CALLERS]
+    for caller in shown:
         share = f"{100 * float(tree.inclusive[caller]) / float(tree.inclusive[0]):.0f} %"
         # Siblings stand largest first, so the first child is where most comes from.
         chain = [caller]
         while (above := next((n for n, p in enumerate(parents) if p == chain[-1]), -1)) >= 0:
             chain.append(above)
-        room = width - 4 - 8
-        yield f"  {share:>8}  {joined([texts[node] for node in chain], room, _BACK)}"
-    if len(direct) > _CALLERS:
-        yield f"            and {number(len(direct) - _CALLERS)} more"
+        begin = f"  {_CALLED_FROM if caller == shown[0] else '':<{len(_CALLED_FROM)}}{share:>6}  "
+        rest = len(direct) - len(shown) if caller == shown[-1] else 0
+        end = f" and {number(rest)} more" if rest else ""
+        room = width - len(begin) - len(end)
+        yield begin + joined([texts[node] for node in chain], room, _BACK) + end
 
 
-def _quality(head: Mapping[str, Any], metric: CodeMetric, width: int) -> Iterator[str]:
-    """Yield how many samples there are, and how many stacks are whole, where that is known."""
+def _title(head: Mapping[str, Any], metric: CodeMetric, width: int) -> Iterator[str]:
+    """Yield what the table is of, how many samples, and how many stacks are whole, where known."""
     told = [f"{number(metric.samples)} samples"]
     facts = head.get("facts")
     own = facts.get(_CAPABILITY) if isinstance(facts, dict) else None
@@ -122,8 +133,9 @@ def _quality(head: Mapping[str, Any], metric: CodeMetric, width: int) -> Iterato
     }
     if "stacks" in numbers:
         whole = 100 * numbers.get("complete", 0) / numbers["stacks"]
-        told.append(f"{whole:.1f} % of their stacks complete")
+        told.append(f"{whole:.1f} % of stacks complete")
     for name, word in (("guessed", "with guessed callers"), ("lost", "lost")):
         if name in numbers:
             told.append(f"{number(numbers[name])} {word}")
-    yield from filled("  " + ", ".join(told), width, "  ", "    ")
+    title = f"top functions by {printable(metric.name)}: {', '.join(told)}:"
+    yield from filled(title, width, "  ", "    ")
