@@ -22,14 +22,12 @@ class Selection(NamedTuple):
         options: the values of each one's options, by its name and theirs.
         without: names of those that were left out.
         asked: names of those that were asked for; others are used by default.
-        notes: sentences about those that would be used by default and do not work here.
     """
 
     capabilities: tuple[Capability, ...]
     options: Mapping[str, Mapping[str, Any]]
     without: tuple[str, ...]
     asked: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def select(
@@ -74,19 +72,16 @@ def select(
                 raise UsageError(f"--with {other},{name}: {reason}; run it twice")
     excluded = {other for name in asked for other in by_name[name].excludes} | set(left_out)
     excluded |= {each.name for each in capabilities if asked.keys() & each.excludes.keys()}
-    used, notes = [], []
-    for each in capabilities:
-        if each.name in asked:
-            used.append(each)
-        elif each.is_default and each.name not in excluded:
-            state = each.availability()
-            if state.available:
-                used.append(each)
-            else:
-                notes.append(f"{each.name}: none: {state.reason}; {state.remedy}")
+    # Why a default one does not work here is written into the run.
+    used = [
+        each
+        for each in capabilities
+        if each.name in asked
+        or (each.is_default and each.name not in excluded and each.availability().available)
+    ]
     if not any(each.gives_times for each in used):
         used.insert(0, times)
-    return Selection(tuple(used), options, left_out, tuple(asked), tuple(notes))
+    return Selection(tuple(used), options, left_out, tuple(asked))
 
 
 def _names(option: str, words: str | None, by_name: Mapping[str, Capability]) -> Iterator[str]:

@@ -42,9 +42,10 @@ def observe(command: Sequence[str], selection: Selection, folder: Path) -> Obser
             observer.name = capability.name
             observers.append(observer)
         process = execute(command, [_Staging(folder, selection.without), *observers])
+        # What failed is told first: a summary has room for a few notes.
+        observers.sort(key=lambda one: one.failure is None)
         results = [_result(observer, process) for observer in observers]
-        notes = (*selection.notes, *_of_libraries(observers, process, folder))
-        results.append(Collected(warnings=notes))
+        results.append(Collected(warnings=tuple(_of_libraries(observers, process, folder))))
     return ObservedExecution(
         process, joined_results(results, command, [one.name for one in observers])
     )

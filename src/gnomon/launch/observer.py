@@ -24,7 +24,8 @@ class Observer:
             that they inherit. Not where they are not observed, or where threads are told apart by
             `inherit_stat`: the kernel exchanges the counts of two threads' events one by one, in
             the order of their lists, and no other event may be among them.
-        failure: why it stopped observing while the program ran; set by `execute`.
+        failure: why it stopped observing while the program ran; set by `execute`. An observer that
+            cannot be attached, and that nobody asked for, may set it instead of raising.
     """
 
     name = ""

@@ -119,8 +119,13 @@ def _of(environment: Sequence[bytes], name: str) -> str:
     )
 
 
+def can_be_named(path: str) -> bool:
+    """Return whether LD_PRELOAD can have a path."""
+    return not any(separator in path for separator in _SEPARATORS)
+
+
 def _checked(observer: str, path: str) -> str:
-    if any(separator in path for separator in _SEPARATORS):
+    if not can_be_named(path):
         raise ObserverError(
             f"{observer}: {path} cannot be loaded into the program: its path has a space or a "
             "colon, which separate libraries; install Gnomon in another folder, or omit it: "

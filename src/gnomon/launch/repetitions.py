@@ -64,7 +64,7 @@ def complaint(name: str, what: str, error: Exception) -> str:
     said = str(error)
     if not isinstance(error, GnomonError | OSError):
         said = f"internal error: {type(error).__name__}: {said}; please report this bug"
-    return f"{name}: {what}: {said}"
+    return f"{name}: {what}: {said.removeprefix(f'{name}: ')}"
 
 
 def numbered(tables: Iterable[Table], number: int) -> Iterable[Table]:

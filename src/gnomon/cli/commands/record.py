@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gnomon.cli.commands import run as run_command
 from gnomon.cli.terminal.argument_help import Parser
 from gnomon.cli.terminal.report_output import guarded, outliving
-from gnomon.errors import UsageError
+from gnomon.errors import GnomonError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,6 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not is_running:
         if arguments.duration is not None:
             raise UsageError("-d goes with -p and -a; to limit a program: timeout S program")
+        _check_available()
         return run_command.run(arguments)
     if arguments.pid is not None and arguments.pid < 1:
         raise UsageError(f"-p {arguments.pid}: a process id must be above 0")
@@ -116,6 +117,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("-a: for how long? give -d S or a command: gnomon record -a -- sleep 10")
     run_command.check_name(arguments)
     return outliving(lambda: _sample_running(arguments, command))
+
+
+def _check_available() -> None:
+    """Raise why nothing can be sampled here, before there is a run."""
+    from gnomon.capabilities import SAMPLES
+
+    state = SAMPLES.availability()
+    if not state.available:
+        raise GnomonError(f"samples: {state.reason}; {state.remedy}")
 
 
 def _sample_running(arguments: argparse.Namespace, command: Sequence[str]) -> int:
