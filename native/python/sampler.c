@@ -62,9 +62,9 @@ static int read_events(PyObject *list, struct event_list *events)
 		unsigned long long config[4], period;
 		unsigned int type, exclude;
 
-		if (!PyArg_ParseTuple(PyList_GetItem(list, i), "IKKKKIKpy", &type, &config[0],
+		if (!PyArg_ParseTuple(PyList_GetItem(list, i), "IKKKKIKppy", &type, &config[0],
 				      &config[1], &config[2], &config[3], &exclude, &period,
-				      &event->is_frequency, &events->text[i]))
+				      &event->is_frequency, &event->counts_more, &events->text[i]))
 			return -1;
 		event->spec.type = type;
 		event->spec.config = config[0];
@@ -178,7 +178,7 @@ static PyType_Slot slots[] = {
 	{Py_tp_doc,
 	 "Sampler(events, cpus, targets, starts_at_exec, stack_bytes, ring_bytes, path, rank)\n\n"
 	 "Samples until it is stopped. Each event is (type, config, config1, config2, config3, "
-	 "exclude, period, is_frequency, text). Raises StartError."},
+	 "exclude, period, is_frequency, counts_more, text). Raises StartError."},
 	{Py_tp_new, sampler_new},
 	{Py_tp_dealloc, sampler_dealloc},
 	{Py_tp_methods, methods},

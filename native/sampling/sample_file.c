@@ -60,6 +60,11 @@ static const struct gn_record_field cost_fields[] = {
 	GN_RECORD_FIELD(struct gn_sample_cost, left_out, GN_RECORD_U64),
 };
 
+static const struct gn_record_field time_fields[] = {
+	GN_RECORD_FIELD(struct gn_sample_time, counted_ns, GN_RECORD_U64),
+	GN_RECORD_FIELD(struct gn_sample_time, tid, GN_RECORD_I32),
+};
+
 static const struct gn_record_kind kinds[GN_SAMPLE_KINDS] = {
 	[GN_SAMPLE_SETUP] = GN_RECORD_KIND("setup", struct gn_sample_setup, setup_fields),
 	[GN_SAMPLE_EVENT] = GN_RECORD_TEXTS("event"),
@@ -74,6 +79,7 @@ static const struct gn_record_kind kinds[GN_SAMPLE_KINDS] = {
 	[GN_SAMPLE_LOSS] = GN_RECORD_KIND("loss", struct gn_sample_loss, loss_fields),
 	[GN_SAMPLE_COST] = GN_RECORD_KIND("cost", struct gn_sample_cost, cost_fields),
 	[GN_SAMPLE_KERNEL] = GN_RECORD_TEXTS("kernel"),
+	[GN_SAMPLE_TIME] = GN_RECORD_KIND("time", struct gn_sample_time, time_fields),
 };
 
 /* Address space alone: 64 GiB hold two billion samples. */

@@ -24,6 +24,7 @@ enum gn_sample_kind {
 	GN_SAMPLE_LOSS,
 	GN_SAMPLE_COST,	  /* one, at the end */
 	GN_SAMPLE_KERNEL, /* texts: names of the kernel's functions, by places */
+	GN_SAMPLE_TIME,
 	GN_SAMPLE_KINDS
 };
 
@@ -121,6 +122,13 @@ struct gn_sample_cost {
 	uint64_t cpu_ns;
 	uint64_t ring_bytes; /* of each CPU */
 	uint64_t left_out;   /* samples of processes which have events of their own beside those */
+};
+
+/* CPU time of a thread where a clock is not sampled in each mode: its records add up. */
+struct gn_sample_time {
+	uint64_t counted_ns;
+	int32_t tid;
+	uint32_t zero;
 };
 
 struct gn_sample_file {

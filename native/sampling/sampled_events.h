@@ -18,6 +18,7 @@ struct gn_sampled_event {
 	struct gn_event_spec spec;
 	uint64_t period; /* events, or nanoseconds, per sample; samples per second: */
 	int is_frequency;
+	int counts_more; /* a clock that counts the modes, too, in which it is not sampled */
 };
 
 struct gn_sampling_plan {

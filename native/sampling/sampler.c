@@ -17,6 +17,7 @@
 #include "sample_file.h"
 #include "sampled_stack.h"
 #include "signal_events.h"
+#include "thread_times.h"
 #include "waiting_events.h"
 
 #define NICE (-10)
@@ -36,6 +37,7 @@ struct gn_sampler {
 	struct gn_sampled_events events;
 	struct gn_signal_events signals;
 	struct gn_waiting_events waiting;
+	struct gn_thread_times times;
 	struct gn_processes processes;
 	struct gn_stack_paths paths;
 	struct gn_sample_file out;
@@ -265,6 +267,32 @@ static int on_name(struct gn_sampler *s, const struct perf_event_header *header,
 	return 0;
 }
 
+/* A thread whose time will be told has a number, without samples, too. */
+static void number_ended(struct gn_sampler *s, uint32_t pid, uint32_t tid)
+{
+	struct gn_thread *thread;
+
+	if (!s->times.n_targets)
+		return;
+	thread = gn_processes_thread(&s->processes, (int32_t)pid, (int32_t)tid);
+	if (thread)
+		number_thread(s, thread);
+}
+
+/* What a thread that has ended counted of an event. */
+static void on_count(struct gn_sampler *s, const struct perf_event_header *header,
+		     struct words *words)
+{
+	uint64_t counted;
+	uint32_t task[2];
+
+	take_two(words, task);
+	counted = take_one(words);
+	if (!words->is_short)
+		gn_thread_times_add(&s->times, &s->out, (int32_t)task[1],
+				    before_end(header, sizeof(uint64_t)), counted);
+}
+
 static int on_fork(struct gn_sampler *s, struct words *words, int is_exit)
 {
 	uint32_t task[2], parent[2], thread[2];
@@ -277,6 +305,7 @@ static int on_fork(struct gn_sampler *s, struct words *words, int is_exit)
 	parent[0] = task[1];
 	parent[1] = thread[1];
 	if (is_exit) {
+		number_ended(s, task[0], thread[0]);
 		gn_processes_exit(&s->processes, (int32_t)task[0], (int32_t)thread[0]);
 		return 0;
 	}
@@ -310,6 +339,9 @@ static void on_record(struct gn_sampler *s, const struct perf_event_header *head
 		break;
 	case PERF_RECORD_EXIT:
 		failed = on_fork(s, &words, 1);
+		break;
+	case PERF_RECORD_READ:
+		on_count(s, header, &words);
 		break;
 	case PERF_RECORD_LOST:
 		take_one(&words);
@@ -514,6 +546,7 @@ static void *read_until_stopped(void *argument)
 	read_rings(s, next_ns, UINT64_MAX);
 	s->facts.cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	write_cost(s);
+	gn_thread_times_write(&s->times, &s->out);
 	gn_kernel_names_write(&s->paths.tree, &s->out);
 	return NULL;
 }
@@ -528,6 +561,7 @@ static void free_sampler(struct gn_sampler *s)
 	gn_processes_end(&s->processes);
 	gn_sample_file_close(&s->out);
 	gn_signal_events_end(&s->signals);
+	gn_thread_times_close(&s->times);
 	gn_waiting_events_close(&s->waiting);
 	gn_sampled_events_close(&s->events);
 	free(s->polled);
@@ -594,6 +628,9 @@ int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan 
 	if (result)
 		goto fail;
 	gn_signal_events_begin(&s->signals, plan->signal_socket, &s->events);
+	result = gn_thread_times_begin(&s->times, plan, &s->events);
+	if (result)
+		goto fail;
 	s->sample_type = gn_sampled_type(plan);
 	s->facts.ring_bytes = s->events.ring_bytes;
 	failure->step = GN_STEP_FILE;

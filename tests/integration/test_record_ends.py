@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import time
@@ -15,6 +16,7 @@ from sampled import check_shares, facts, opened, samples_with, stacks
 from test_record import SHARES, WITHOUT_FRAME_POINTERS
 
 from gnomon.cli.main import main
+from gnomon.sampling.sampled_events import UNSEEN_KERNEL
 from gnomon.store.record_file import open_records
 
 Compiled = Callable[..., Path]
@@ -84,9 +86,52 @@ def test_at_level_2_the_kernel_is_left_out(
     assert done.returncode == 0, done.stderr
     found = opened(tmp_path / "r")
     check_shares(stacks(found), SHARES, least=100)
-    assert found.query("SELECT domain FROM metrics WHERE name = 'CPU time'") == [("user",)]
-    assert found.query("SELECT COUNT(*) FROM regions WHERE module = '[kernel]'") == [(0,)]
+    assert found.query("SELECT name FROM regions WHERE module = '[kernel]'") == [(UNSEEN_KERNEL,)]
     assert any(note.startswith("samples: of user code alone") for note in found.head["warnings"])
+
+
+def test_at_level_2_the_rest_of_cpu_time_is_the_kernels(
+    paranoid: Callable[[int], None], tmp_path: Path, programs: Callable[[str], Path]
+) -> None:
+    """Two thirds of the time are spent in the kernel, by a thread of its own in each of two."""
+    paranoid(2)
+    words = ("--", programs("kernel_time"), "2", "400")
+    done = run(*WITHOUT_RIGHTS, GNOMON, "record", "--name", "r", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert UNSEEN_KERNEL in done.stderr
+    found = opened(tmp_path / "r")
+    ((whole, samples, taken),) = found.query(
+        "SELECT SUM(inclusive), SUM(raw), (SELECT SUM(weight) FROM samples) FROM profile "
+        "JOIN metrics m USING (metric) WHERE m.name = 'CPU time' AND path = 0"
+    )
+    # What the kernel says of the process from its beginning, of which the samples know a part.
+    ((used,),) = found.query(
+        "SELECT SUM(inclusive) * 1e-9 FROM profile JOIN metrics m USING (metric) "
+        "WHERE m.name IN ('user time', 'system time') AND path = 0"
+    )
+    assert whole == pytest.approx(used, rel=0.1)
+    assert samples == facts(found)["samples"]
+    rest = found.query(
+        "SELECT l.tid, p.exclusive, p.raw FROM profile p JOIN locations l USING (location) "
+        "JOIN paths USING (path) JOIN regions r USING (region) "
+        f"WHERE r.name = '{UNSEEN_KERNEL}' ORDER BY p.exclusive DESC"
+    )
+    assert {n for _, _, n in rest} == {0}
+    assert sum(seconds for _, seconds, _ in rest) == pytest.approx(whole - taken)
+    # The two that work in the kernel have nearly all of it.
+    (_, first, _), (_, second, _), *others = rest
+    assert min(first, second) > 5 * sum(seconds for _, seconds, _ in others)
+    told = gnomon("report", "r", "tree", cwd=tmp_path).stdout
+    assert UNSEEN_KERNEL in told
+    told = gnomon("report", "r", "profile", "--by", "function", "--json", cwd=tmp_path).stdout
+    rows = {row["function"]: row for row in json.loads(told)["profile"]}
+    assert (rows[UNSEEN_KERNEL]["module"], rows[UNSEEN_KERNEL]["samples"]) == ("[kernel]", 0)
+    # Who asks for user code alone gets it, and nothing beside it.
+    asked = ("record", "--name", "u", "-e", "cpu-clock:u", *words)
+    assert run(*WITHOUT_RIGHTS, GNOMON, *asked, cwd=tmp_path).returncode == 0
+    alone = opened(tmp_path / "u")
+    assert alone.query("SELECT domain FROM metrics WHERE name = 'CPU time'") == [("user",)]
+    assert alone.query("SELECT COUNT(*) FROM regions WHERE module = '[kernel]'") == [(0,)]
 
 
 def test_at_level_2_the_machine_is_refused(

@@ -11,12 +11,13 @@ class StartError(Exception):
 class Sampler:
     """Samples until it is stopped.
 
-    Each event is (type, config, config1, config2, config3, exclude, period, is_frequency, text).
+    Each event is (type, config, config1, config2, config3, exclude, period, is_frequency,
+    counts_more, text); `counts_more`: a clock that also counts modes in which it is not sampled.
     """
 
     def __new__(
         cls,
-        events: list[tuple[int, int, int, int, int, int, int, bool, bytes]],
+        events: list[tuple[int, int, int, int, int, int, int, bool, bool, bytes]],
         cpus: list[int],
         targets: list[int],
         starts_at_exec: bool,

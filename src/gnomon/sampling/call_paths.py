@@ -34,6 +34,15 @@ class CallPaths(NamedTuple):
     depths: NDArray[np.int64]
     of_nodes: NDArray[np.int64]
 
+    def extended(self, region: int) -> CallPaths:
+        """Return the tree with one path more, behind all others, from the root to a region."""
+        return CallPaths(
+            np.append(self.parents, 0),
+            np.append(self.regions, region),
+            np.append(self.depths, 1),
+            self.of_nodes,
+        )
+
 
 def call_paths(
     node_places: NDArray[np.uint32],
@@ -129,6 +138,7 @@ def sums_on_paths(
     keys: NDArray[np.int64],
     of_samples: NDArray[np.int64],
     weights: NDArray[np.float64],
+    numbers: NDArray[np.int64],
 ) -> PathSums:
     """Return the sums of samples on their paths and all above these.
 
@@ -137,12 +147,13 @@ def sums_on_paths(
         keys: of each sample the number of its place and metric.
         of_samples: its path.
         weights: its weight.
+        numbers: how many samples it is: 0 of what was not sampled.
     """
     n = len(paths.parents)
     own, inverse = np.unique(keys * n + of_samples, return_inverse=True)
     inverse = inverse.reshape(-1)
     exclusive = np.bincount(inverse, weights, len(own))
-    counts = np.bincount(inverse, minlength=len(own))
+    counts = np.bincount(inverse, numbers, len(own))
     depths = paths.depths[own % n]
     levels: list[tuple[Any, Any, Any, Any]] = []
     # Of the level below: keys, inclusive sums and counts, by the paths above them.

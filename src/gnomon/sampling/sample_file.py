@@ -34,7 +34,7 @@ GUESSED, SHORTENED, KERNEL_ONLY, SIGNALLED = 1, 2, 4, 8
 """Flags of samples."""
 
 KINDS = ("setup", "event", "module", "path", "place", "node", "branch", "process", "thread",
-         "sample", "loss", "cost", "kernel")  # fmt: skip
+         "sample", "loss", "cost", "kernel", "time")  # fmt: skip
 
 _TEXT_MOST = 1000
 _EVENT_KEYS: dict[str, type | tuple[type, ...]] = {
@@ -44,6 +44,7 @@ _EVENT_KEYS: dict[str, type | tuple[type, ...]] = {
     "is_clock": bool,
     "is_frequency": bool,
     "period": int,
+    "counts_more": bool,
     "domain": str,
     "scope": str,
     "component": str,
@@ -92,6 +93,7 @@ class SampleFile(NamedTuple):
         cpu_ns: CPU time that reading them took; 0 of a killed `gnomon run`.
         left_out: samples of processes that had events of their own beside those of all.
         kernel_names: of places in the kernel.
+        times: with those of struct gn_sample_time.
     """
 
     file: RecordFile
@@ -111,6 +113,7 @@ class SampleFile(NamedTuple):
     cpu_ns: int
     left_out: int
     kernel_names: dict[int, str]
+    times: NDArray[np.void]
 
 
 def read_samples(file: RecordFile) -> SampleFile:
@@ -176,6 +179,7 @@ def _checked(
         cpu_ns=_small(columns["cost"]["cpu_ns"].sum()),
         left_out=_small(columns["cost"]["left_out"].sum()),
         kernel_names=texts["kernel"],
+        times=columns["time"],
     )
 
 

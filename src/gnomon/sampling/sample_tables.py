@@ -23,7 +23,8 @@ from gnomon.model.tables import (
     SAMPLES,
     Table,
 )
-from gnomon.model.value import How
+from gnomon.model.value import Domain, How
+from gnomon.named_tuple import NamedTuple
 from gnomon.sampling.call_paths import CallPaths, call_paths, sums_on_paths
 from gnomon.sampling.frame_names import CodeFrame, FrameNames, module_name
 from gnomon.sampling.python_call_paths import PythonRecordings
@@ -43,6 +44,8 @@ from gnomon.sampling.sample_file import (
     SampleFile,
     read_samples,
 )
+from gnomon.sampling.sampled_events import UNSEEN_KERNEL
+from gnomon.sampling.unsampled_time import unsampled_ns
 from gnomon.store.record_file import RecordFile
 
 if TYPE_CHECKING:
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
 CPU_TIME = "CPU time"
 _NS = 1e-9
 _CUT_WORTH_SAYING = 0.01
+_KERNEL = "[kernel]"
 _PROGRAM = 0
 """The region and path of the program, from which all paths come."""
 
@@ -172,6 +176,11 @@ class TaskTables:
         self._regions: dict[CodeFrame, int] = {}
         self._frames = names.of_places(samples)
         self._sampled = python.paths(samples, self._frames)
+        self._unsampled = {
+            event: ns
+            for event in range(len(samples.events))
+            if (ns := unsampled_ns(samples, event)) is not None
+        }
         self._paths = self._call_paths()
         self._locations, self._location_of_thread = self._make_locations()
         self.next_number = first + max(
@@ -193,7 +202,11 @@ class TaskTables:
             for frames in (*self._frames, *self._sampled.python_frames)
         ]
         sampled = self._sampled
-        return call_paths(sampled.node_places, sampled.node_parents, numbers, _PROGRAM)
+        paths = call_paths(sampled.node_places, sampled.node_parents, numbers, _PROGRAM)
+        if not self._unsampled:
+            return paths
+        kernel = CodeFrame(UNSEEN_KERNEL, _KERNEL)
+        return paths.extended(self._regions.setdefault(kernel, len(self._regions) + 1))
 
     def _code(self) -> Iterator[Table]:
         regions, first = Table(REGIONS), self._first
@@ -243,9 +256,9 @@ class TaskTables:
                 formula="",
                 how=How.SAMPLED.value,
                 component="samples",
-                domain=event["domain"],
+                domain=Domain.ALL.value if number in self._unsampled else event["domain"],
                 scope="thread",
-                description=_description(event),
+                description=_description(event, has_rest=number in self._unsampled),
                 aggregation=Aggregation.SUM.value,
                 absent_is_zero=True,
                 reproducible=False,
@@ -276,7 +289,15 @@ class TaskTables:
         weights = samples["weight"].astype(np.float64) * factors[events]
         locations = np.array(self._location_of_thread, np.int64)[samples["thread"]]
         n_events = len(self._samples.events)
-        sums = sums_on_paths(self._paths, locations * n_events + events, paths, weights)
+        rest = self._rest()
+        sums = sums_on_paths(
+            self._paths,
+            np.concatenate((locations, rest.locations)) * n_events
+            + np.concatenate((events, rest.events)),
+            np.concatenate((paths, np.full(len(rest.events), len(self._paths.parents) - 1))),
+            np.concatenate((weights, rest.seconds)),
+            np.repeat([1, 0], [len(samples), len(rest.events)]),
+        )
         rows = len(sums.keys)
         none = np.zeros(rows, np.int64)
         missing = np.ones(rows, bool)
@@ -311,6 +332,18 @@ class TaskTables:
             {"address": ~has_node},
         )
 
+    def _rest(self) -> _UnsampledTime:
+        """Return what threads used of clocks beyond their samples."""
+        rows = [
+            (self._location_of_thread[thread], event, ns[thread] * _NS)
+            for event, ns in self._unsampled.items()
+            for thread in np.flatnonzero(ns).tolist()
+        ]
+        locations, events, seconds = zip(*rows, strict=True) if rows else ((), (), ())
+        return _UnsampledTime(
+            np.array(locations, np.int64), np.array(events, np.int64), np.array(seconds, float)
+        )
+
     def _addresses(
         self, nodes: NDArray[np.uint32], has_node: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
@@ -320,15 +353,24 @@ class TaskTables:
         return addresses.view(np.int64)
 
 
+class _UnsampledTime(NamedTuple):
+    """CPU time beyond the samples: parallel columns of where, of which event, and how much."""
+
+    locations: NDArray[np.int64]
+    events: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+
+
 def _factor(event: Mapping[str, Any]) -> float:
     return _NS if event["is_clock"] else float(event["factor"])
 
 
-def _description(event: Mapping[str, Any]) -> str:
+def _description(event: Mapping[str, Any], *, has_rest: bool) -> str:
     unit = " ns" if event["is_clock"] else ""
     if event["is_frequency"]:
         often = f"{event['period']} times per second"
     else:
         often = "each time" if event["period"] == 1 else f"every {event['period']}{unit}"
     mode = " of user code" if event["domain"] == "user" else ""
-    return f"samples of {event['name']}{mode}, {often}"
+    rest = f"; the rest of CPU time is {UNSEEN_KERNEL}" if has_rest else ""
+    return f"samples of {event['name']}{mode}, {often}{rest}"

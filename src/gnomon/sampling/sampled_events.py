@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gnomon import _core
 from gnomon.counters import event_resolver
 from gnomon.counters.component import Event
 from gnomon.counters.perf_spec import PerfSpec, narrowed
@@ -12,6 +13,8 @@ from gnomon.named_tuple import NamedTuple
 from gnomon.sampling import rights
 
 CLOCK = "cpu-clock"
+UNSEEN_KERNEL = "[kernel] (not sampled)"
+"""The region that stands for CPU time in the kernel where no samples may be taken of it."""
 _MOST = 64
 _TYPE_SOFTWARE = 1
 # PERF_COUNT_SW_CPU_CLOCK and TASK_CLOCK.
@@ -26,11 +29,13 @@ class SampledEvent(NamedTuple):
         event: as resolved.
         period: a sample every so many; with `is_frequency` samples per second.
         is_frequency: whether it is.
+        counts_more: it is a clock that counts the kernel's time, too, and is not sampled there.
     """
 
     event: Event
     period: int
     is_frequency: bool
+    counts_more: bool = False
 
     @property
     def is_clock(self) -> bool:
@@ -48,8 +53,12 @@ class SampledEvent(NamedTuple):
         event = narrowed(self.event)
         if event is None:
             return None
-        # A clock counts every mode, but no sample is taken in those left out.
-        return self._replace(event=event._replace(domain=type(event.domain).USER))
+        narrower = self._replace(event=event, counts_more=self.is_clock)
+        return narrower.of_user_code()
+
+    def of_user_code(self) -> SampledEvent:
+        """Return it with its domain: a clock counts every mode, and is not sampled in each."""
+        return self._replace(event=self.event._replace(domain=type(self.event.domain).USER))
 
 
 class SampledEvents(NamedTuple):
@@ -83,6 +92,8 @@ def choose(lists: Iterable[str], rate_hz: int, period: int | None) -> SampledEve
             sampled = SampledEvent(event, period, False)
         else:
             sampled = SampledEvent(event, 1 if spec.tracepoint else rate, not spec.tracepoint)
+        if sampled.is_clock and spec.terms[0].encoding.exclude & _core.EXCLUDE_KERNEL:
+            sampled = sampled.of_user_code()
         if sampled.is_clock and not sampled.is_frequency and period < _PERIOD_NS_LEAST:  # type: ignore[operator]
             raise UsageError(
                 f"a period of {period} ns of {event.name}: the kernel takes no sample more often "

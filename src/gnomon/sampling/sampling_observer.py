@@ -15,6 +15,7 @@ from gnomon.counters.perf_errors import explain
 from gnomon.counters.perf_targets import threads
 from gnomon.counters.sysfs_pmu import online_cpus
 from gnomon.errors import ObserverError
+from gnomon.launch import preloads
 from gnomon.launch.job import job
 from gnomon.launch.observer import Observer
 from gnomon.launch.process import raise_nofile
@@ -23,7 +24,7 @@ from gnomon.model.capability_result import Collected
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling import rights
 from gnomon.sampling._sampler import FILE, MAP, OPEN, Sampler, StartError
-from gnomon.sampling.sampled_events import SampledEvent, SampledEvents, choose
+from gnomon.sampling.sampled_events import UNSEEN_KERNEL, SampledEvent, SampledEvents, choose
 from gnomon.store.record_file import SUFFIX
 
 # A second of the fastest rate that is usual lies in 64 MB; of many CPUs each has less.
@@ -84,7 +85,6 @@ class SamplingObserver(Observer):
         self._stack_bytes = options.stack_kb << 10
         self._is_running = is_running
         self._is_needed = is_needed
-        self._is_refused = False
         self._sampler: Sampler | None = None
         self._signals: socket.socket | None = None
         self._socket_name = f"python.{os.getpid()}.socket"
@@ -95,9 +95,9 @@ class SamplingObserver(Observer):
 
     def preloads(self) -> Sequence[str]:
         """Return the library in which a Python program reads its own frames."""
-        if self._is_running or self._is_refused or not _LIBRARY.exists():
-            return []
-        return [str(_LIBRARY)]
+        path = str(_LIBRARY)
+        is_there = not self._is_running and _LIBRARY.exists()
+        return [path] if is_there and preloads.can_be_named(path) else []
 
     def attach(self, pid: int) -> None:
         """Begin to sample a process, which waits at its gate.
@@ -110,8 +110,9 @@ class SamplingObserver(Observer):
         except ObserverError as error:
             if self._is_needed:
                 raise
-            self._is_refused = True
-            self._notes = [f"samples: none: {str(error).removeprefix('samples: ')}"]
+            # Who asks for signals would wait for an answer.
+            self._stop()
+            self.failure = error
 
     def finish(self) -> None:
         """Take the last samples."""
@@ -184,8 +185,11 @@ class SamplingObserver(Observer):
             if event is None:
                 raise self._refused(StartError(error.args[0], OPEN, number, error.args[3]))
         self._events = [event for event in narrower if event is not None]
+        rest = "time in the kernel is not in them"
+        if any(event.counts_more for event in self._events):
+            rest = f"what CPU time has beyond them is {UNSEEN_KERNEL}"
         self._notes.append(
-            "samples: of user code alone, time in the kernel is not in them; to sample it, too: "
+            f"samples: of user code alone, {rest}; to sample the kernel, too: "
             "sudo sysctl kernel.perf_event_paranoid=1"
         )
 
@@ -226,7 +230,7 @@ def _listening(folder: Path, name: str) -> socket.socket | None:
 
 def _arguments(
     sampled: SampledEvent,
-) -> tuple[int, int, int, int, int, int, int, bool, bytes]:
+) -> tuple[int, int, int, int, int, int, int, bool, bool, bytes]:
     encoding = sampled.event.spec.terms[0].encoding
     return (
         encoding.type,
@@ -237,6 +241,7 @@ def _arguments(
         encoding.exclude,
         sampled.period,
         sampled.is_frequency,
+        sampled.counts_more,
         json.dumps(describe(sampled)).encode(),
     )
 
@@ -251,6 +256,7 @@ def describe(sampled: SampledEvent) -> dict[str, object]:
         "is_clock": sampled.is_clock,
         "is_frequency": sampled.is_frequency,
         "period": sampled.period,
+        "counts_more": sampled.counts_more,
         "domain": str(event.domain),
         "scope": str(event.info.scope),
         "component": event.info.component,

@@ -33,12 +33,13 @@ KINDS: Mapping[str, tuple[str, Sequence[tuple[str, int, int, int]]]] = {
                       ("cpu", 20, 4, 1)]),
     "cost": ("QQQ", [("cpu_ns", 0, 8, 1), ("ring_bytes", 8, 8, 1), ("left_out", 16, 8, 1)]),
     "kernel": ("", []),
+    "time": ("Qi4x", [("counted_ns", 0, 8, 1), ("tid", 8, 0x14, 1)]),
 }  # fmt: skip
 
 NONE = 0xFFFFFFFF
 CLOCK = {
     "name": "cpu-clock", "unit": "ns", "factor": 1, "is_clock": True, "is_frequency": True,
-    "period": 997, "domain": "all", "scope": "thread", "component": "kernel",
+    "period": 997, "counts_more": False, "domain": "all", "scope": "thread", "component": "kernel",
 }  # fmt: skip
 
 
@@ -60,6 +61,7 @@ def records() -> dict[str, list[Row]]:
         "loss": [(5000, 3, 0, 1), (5000, 1, 1, 0)],
         "cost": [(7000, 1 << 20, 3)],
         "kernel": [(2, "do_work")],
+        "time": [],
     }  # fmt: skip
 
 

@@ -80,17 +80,25 @@ def test_sums_are_those_of_each_sample_on_each_path(seed: int) -> None:
     keys = [random.randrange(4) for _ in range(n)]
     nodes = [random.randrange(len(places)) for _ in range(n)]
     weights = [random.randrange(1, 1000) for _ in range(n)]
+    # What was not sampled counts for none.
+    numbers = [random.randrange(2) for _ in range(n)]
     inclusive: Counter[tuple[int, int]] = Counter()
     exclusive: Counter[tuple[int, int]] = Counter()
     counts: Counter[tuple[int, int]] = Counter()
     of_samples = paths.of_nodes[np.array(nodes, np.int64)]
-    for key, path, weight in zip(keys, of_samples.tolist(), weights, strict=True):
+    for key, path, weight, number in zip(keys, of_samples.tolist(), weights, numbers, strict=True):
         exclusive[key, path] += weight
         while path >= 0:
             inclusive[key, path] += weight
-            counts[key, path] += 1
+            counts[key, path] += number
             path = int(paths.parents[path])
-    sums = sums_on_paths(paths, np.array(keys, np.int64), of_samples, np.array(weights, np.float64))
+    sums = sums_on_paths(
+        paths,
+        np.array(keys, np.int64),
+        of_samples,
+        np.array(weights, np.float64),
+        np.array(numbers, np.int64),
+    )
     places_of = list(zip(sums.keys.tolist(), sums.paths.tolist(), strict=True))
     assert len(set(places_of)) == len(places_of)
     assert dict(zip(places_of, sums.inclusive.tolist(), strict=True)) == inclusive

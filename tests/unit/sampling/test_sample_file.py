@@ -134,10 +134,13 @@ def test_any_numbers_give_tables_or_the_reason(
     tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
     random = Random(seed)
-    rows = sample_records.records()
+    rows = sample_records.records() | {
+        "event": [(0, json.dumps({**CLOCK, "counts_more": True}))],
+        "time": [(9_000_000, 50)],
+    }
     for _ in range(random.randrange(1, 4)):
         kind = random.choice(["module", "place", "node", "branch", "process", "thread", "sample",
-                              "loss", "setup"])  # fmt: skip
+                              "loss", "setup", "time"])  # fmt: skip
         layout = sample_records.KINDS[kind][0]
         row = list(random.choice(rows[kind]))
         at = random.randrange(len(row))

@@ -96,9 +96,10 @@ def share_text(row: CodeRow, metric: CodeMetric) -> str:
     if row.own is None or not metric.whole:
         return "-"
     share = f"{100 * row.own / metric.whole:.1f}"
-    if not metric.is_sampled or row.samples is None:
+    if not metric.is_sampled or row.samples is None or (row.own and not row.samples):
         return f"{share} %"
-    return f"{share} ±{100 * sampling_error(row.samples, metric.samples):.1f} %"
+    error = metric.sampled * sampling_error(row.samples, metric.samples)
+    return f"{share} ±{100 * error:.1f} %"
 
 
 def _columns(table: CodeTable, shown: Sequence[CodeRow], by: str) -> list[_Column]:

@@ -27,6 +27,7 @@ class CodeMetric(NamedTuple):
         name, unit, how: as its row has them.
         whole: what the program has of it; the sum of what its code has where that is not known.
         samples: how many there are behind that, in all executions; 0 where it is not sampled.
+        sampled: the share of `whole` that they stand for; the rest was not sampled.
     """
 
     number: int
@@ -35,6 +36,7 @@ class CodeMetric(NamedTuple):
     how: str
     whole: float
     samples: float
+    sampled: float = 1.0
 
     @property
     def is_sampled(self) -> bool:
@@ -141,7 +143,9 @@ def table(run: Run, by: str, wanted: Sequence[Mapping[str, Cell]]) -> CodeTable:
                 of_all = sum(code.own or 0.0 for code in of_metric)
             name, unit, how = (str(row[key] or "") for key in ("name", "unit", "how"))
             samples = sum(code.samples or 0.0 for code in of_metric)
-            metrics_.append(CodeMetric(metric, name, unit, how, of_all, samples))
+            rest = sum(code.own or 0.0 for code in of_metric if code.samples == 0)
+            sampled = 1 - rest / of_all if of_all else 1.0
+            metrics_.append(CodeMetric(metric, name, unit, how, of_all, samples, sampled))
             rows[name] = tuple(of_metric)
     return CodeTable(tuple(metrics_), rows)
 
