@@ -118,6 +118,14 @@ has_sqlite() {
 	command -v sqlite3 >/dev/null
 }
 
+has_musl() {
+	command -v musl-gcc >/dev/null
+}
+
+has_strace() {
+	command -v strace >/dev/null
+}
+
 has_git() {
 	command -v git >/dev/null
 }
@@ -150,7 +158,7 @@ has_apt() {
 needs() {
 	case $1 in
 	build) echo "compiler cmake ninja python libpfm xz valgrind" ;;
-	test) echo "perf fortran pkgconf setpriv ps ip git gdb sqlite likwid openmpi mpich chromium" ;;
+	test) echo "perf fortran pkgconf setpriv ps ip git gdb strace sqlite musl likwid openmpi mpich chromium" ;;
 	guest) echo "apt arm64_compiler arm64_emulator ppc64el_compiler ppc64el_emulator" ;;
 	*) fail "packages: 'build', 'test' or 'guest', not '$1'" ;;
 	esac
@@ -189,6 +197,8 @@ packages_for() {
 	ip) echo iproute2 ;;
 	gdb) echo gdb ;;
 	sqlite) echo sqlite3 ;;
+	musl) echo musl-tools ;;
+	strace) echo strace ;;
 	git) echo git ;;
 	chromium)
 		case $distribution in

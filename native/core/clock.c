@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "at_fork.h"
 #include "gnomon/clock.h"
 
 #if defined(__x86_64__)
@@ -512,7 +513,7 @@ static void init_once(void)
 	if (clock_gettime(CLOCK_MONOTONIC_RAW, &now))
 		init_result = -errno;
 	else if (!(wish && !strcmp(wish, "vdso")) && counter_usable() && calibrate(&rate)) {
-		pthread_atfork(NULL, NULL, forget_refresh);
+		gn_at_fork(forget_refresh);
 		start_counter(rate);
 	}
 }

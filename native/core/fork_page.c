@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "at_fork.h"
+
 /* In Linux since 4.14; the C library's headers may be older than the kernel. */
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -31,7 +33,7 @@ static void clear(void)
 
 static void prepare_to_clear(void)
 {
-	pthread_atfork(NULL, NULL, clear);
+	gn_at_fork(clear);
 }
 
 /* 0, or -1: a child would take what is there for its own. */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "at_fork.h"
 #include "backoff.h"
 #include "job.h"
 #include "job_directory.h"
@@ -158,7 +159,7 @@ static int join(const struct gn_job_terms *terms, char why[PATH_MAX])
 	joined.process = getpid();
 	job = joined;
 	if (!is_prepared)
-		is_prepared = !pthread_atfork(NULL, NULL, forget);
+		is_prepared = !gn_at_fork(forget);
 	return 0;
 }
 

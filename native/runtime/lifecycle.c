@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "at_fork.h"
 #include "fork_page.h"
 
 void *gn_lifecycle_begin(struct gn_lifecycle *life)
@@ -19,4 +20,9 @@ void *gn_lifecycle_begin(struct gn_lifecycle *life)
 int gn_lifecycle_watch_thread(const struct gn_lifecycle *life, void *watched)
 {
 	return pthread_setspecific(life->thread_key, watched);
+}
+
+int gn_lifecycle_at_fork(void (*child)(void))
+{
+	return gn_at_fork(child);
 }

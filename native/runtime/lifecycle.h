@@ -24,6 +24,9 @@ struct gn_lifecycle {
  */
 void *gn_lifecycle_begin(struct gn_lifecycle *life);
 
+/* Called in a child that was forked. 0 or an errno. */
+int gn_lifecycle_at_fork(void (*child)(void));
+
 /* 0 or an errno. */
 int gn_lifecycle_watch_thread(const struct gn_lifecycle *life, void *watched);
 

@@ -15,6 +15,7 @@ static const struct gn_record_field module_fields[] = {
 	GN_RECORD_FIELD(struct gn_sample_module, pid, GN_RECORD_I32),
 	GN_RECORD_FIELD(struct gn_sample_module, build_id_bytes, GN_RECORD_U32),
 	GN_RECORD_FIELD(struct gn_sample_module, build_id, GN_RECORD_U8),
+	GN_RECORD_FIELD(struct gn_sample_module, inode, GN_RECORD_U64),
 };
 static const struct gn_record_field place_fields[] = {
 	GN_RECORD_FIELD(struct gn_sample_place, offset, GN_RECORD_U64),

@@ -51,6 +51,7 @@ struct gn_sample_module {
 	int32_t pid; /* that mapped it first */
 	uint32_t build_id_bytes;
 	uint8_t build_id[64];
+	uint64_t inode; /* of a file, 0: not known */
 };
 
 struct gn_sample_place {

@@ -56,6 +56,7 @@ static uint32_t module_of_file(struct gn_stack_paths *paths, uint32_t file, int3
 	if (paths->module_of_file[file] != GN_UNNUMBERED)
 		return paths->module_of_file[file];
 	path = gn_unwind_file_path(paths->files, file);
+	module.inode = gn_unwind_file_inode(paths->files, file);
 	module.module = paths->module_of_file[file] = paths->n_modules++;
 	module.build_id_bytes =
 		(uint32_t)gn_unwind_file_build_id(paths->files, file, module.build_id);

@@ -57,6 +57,7 @@ void gn_unwind_files_free(struct gn_unwind_files *files)
 		if (!files->files[i]->status)
 			close_file(files->files[i]);
 		free(files->files[i]->path);
+		free(files->files[i]->outer_path);
 		free(files->files[i]);
 	}
 	free(files->files);
@@ -172,6 +173,31 @@ static int open_mapped(const struct gn_rule_file *file, const struct gn_mapped_a
 	return descriptor;
 }
 
+/*
+ * The file as it is for us: its inode, and its path if its process has another root. Only where
+ * that leads to the same file: its mount may be none of ours.
+ */
+static void note_place(struct gn_rule_file *file, int descriptor)
+{
+	char link[40], seen[4096];
+	struct stat here, status;
+	ssize_t length;
+
+	if (fstat(descriptor, &here))
+		return;
+	file->opened_inode = here.st_ino;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", descriptor);
+	length = readlink(link, seen, sizeof(seen));
+	if (length <= 0 || (size_t)length >= sizeof(seen))
+		return;
+	seen[length] = '\0';
+	if (seen[0] != '/' || !strcmp(seen, file->path) || stat(seen, &status) ||
+	    status.st_ino != here.st_ino || status.st_dev != here.st_dev)
+		return;
+	free(file->outer_path);
+	file->outer_path = strdup(seen);
+}
+
 static int open_vdso(struct gn_rule_file *file, const struct gn_mapped_at *mapped)
 {
 	uint64_t bytes = mapped->length < VDSO_BYTES_MAX ? mapped->length : VDSO_BYTES_MAX;
@@ -234,6 +260,8 @@ struct gn_rule_file *gn_rule_file(struct gn_unwind_files *files, uint32_t number
 	} else {
 		int descriptor = open_mapped(file, mapped);
 
+		if (descriptor >= 0)
+			note_place(file, descriptor);
 		file->status =
 			descriptor < 0 ? -ENOENT : gn_elf_image_open(&file->image, descriptor);
 	}
@@ -268,7 +296,16 @@ uint32_t gn_unwind_files_count(const struct gn_unwind_files *files)
 
 const char *gn_unwind_file_path(const struct gn_unwind_files *files, uint32_t number)
 {
-	return number < files->n ? files->files[number]->path : NULL;
+	const struct gn_rule_file *file = number < files->n ? files->files[number] : NULL;
+
+	return file && file->outer_path ? file->outer_path : file ? file->path : NULL;
+}
+
+uint64_t gn_unwind_file_inode(const struct gn_unwind_files *files, uint32_t number)
+{
+	const struct gn_rule_file *file = number < files->n ? files->files[number] : NULL;
+
+	return file && file->opened_inode ? file->opened_inode : file ? file->inode : 0;
 }
 
 size_t gn_unwind_file_build_id(const struct gn_unwind_files *files, uint32_t number,

@@ -8,6 +8,8 @@
 
 struct gn_rule_file {
 	char *path;
+	char *outer_path;      /* where it is for us, if its process has another root; or NULL */
+	uint64_t opened_inode; /* 0: never */
 	uint64_t device;
 	uint64_t inode;
 	uint64_t generation;

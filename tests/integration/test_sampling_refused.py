@@ -59,7 +59,7 @@ def check_left_out(folder: Path, *under: str | Path, why: str) -> None:
 def test_a_filter_of_system_calls(
     rights: tuple[str, ...], number: int, why: str, tmp_path: Path, programs: Programs
 ) -> None:
-    under = (*rights, programs("without_perf"), str(number))
+    under: tuple[str | Path, ...] = (*rights, programs("without_perf"), str(number))
     check_refused(tmp_path, *under, why=why)
     check_left_out(tmp_path, *under, why=why)
 

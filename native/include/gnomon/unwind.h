@@ -71,8 +71,12 @@ void gn_unwind_files_free(struct gn_unwind_files *files);
 int gn_unwind_file_open(struct gn_unwind_files *files, const char *path, uint32_t *number);
 
 uint32_t gn_unwind_files_count(const struct gn_unwind_files *files);
-/* As in the mapping; NULL for a number that no file has. */
+/*
+ * As in the mapping, or as it is for us if the process that was looked at has another root; NULL
+ * for a number that no file has. The inode is 0 where it is not known.
+ */
 const char *gn_unwind_file_path(const struct gn_unwind_files *files, uint32_t number);
+uint64_t gn_unwind_file_inode(const struct gn_unwind_files *files, uint32_t number);
 /* Number of bytes, 0 if the file has none or was not opened yet. */
 size_t gn_unwind_file_build_id(const struct gn_unwind_files *files, uint32_t number,
 			       uint8_t build_id[GN_UNWIND_BUILD_ID_MAX]);

@@ -148,6 +148,8 @@ def observed(command: Sequence[str], observers: Sequence[Observer]) -> Invocatio
     if any(variables or libraries for _, variables, libraries in added):
         from gnomon.launch import preloads
 
+        if preloads.is_for_other_machine(command[0]):
+            added = [(name, variables, ()) for name, variables, _ in added]
         additions = [preloads.EnvironmentAdditions(*one) for one in added]
         target = target.with_variables(preloads.variables(additions, target.environment))
     for observer in observers:

@@ -9,6 +9,7 @@ import os
 import shutil
 import stat
 import struct
+import sys
 from collections.abc import Mapping, Sequence
 
 from gnomon.errors import ObserverError
@@ -88,6 +89,30 @@ def why_not_loaded(program: str) -> str:
     if head.startswith(b"\x7fELF") and not _is_dynamic(head):
         return f"{program} is statically linked and loads no libraries"
     return ""
+
+
+def is_for_other_machine(program: str) -> bool:
+    """Return whether a program is for another kind of machine than we are.
+
+    Its loader cannot load our libraries, and would say so in the program's own output.
+
+    Args:
+        program: as it is to be executed, found through PATH.
+    """
+    own, its = (_machine(path) for path in (sys.executable, shutil.which(program) or program))
+    return own is not None and its is not None and own != its
+
+
+def _machine(path: str) -> tuple[bytes, bytes] | None:
+    """Return class, byte order and machine of an ELF file. Source: elf(5)."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
+            return None
+        with open(path, "rb") as file:
+            head = file.read(20)
+    except OSError:
+        return None
+    return (head[4:6], head[18:20]) if head.startswith(b"\x7fELF") else None
 
 
 def _is_dynamic(head: bytes) -> bool:

@@ -13,6 +13,7 @@ from gnomon.errors import GnomonError
 from gnomon.model.value import Unavailable
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling.sample_file import CUT, FILE, JIT, KERNEL, SampleFile
+from gnomon.sampling.sample_file import Module as SampledModule
 from gnomon.symbols import Module, ModuleFrames, perf_map_frames, resolve
 
 if TYPE_CHECKING:
@@ -109,9 +110,19 @@ def _by_module(samples: SampleFile) -> Iterator[NDArray[np.int64]]:
 
 def _file_module(samples: SampleFile, number: int) -> Module | None:
     module = samples.modules[number]
-    if module.kind != FILE:
+    if module.kind != FILE or (not module.build_id and _is_other_file(samples, module)):
         return None
     return Module(module.path, module.build_id, samples.ended)
+
+
+def _is_other_file(samples: SampleFile, module: SampledModule) -> bool:
+    """Return whether another file has a module's path here: its process had another root."""
+    if not module.inode or samples.file.host != os.uname().nodename:
+        return False
+    try:
+        return Path(module.path).stat().st_ino != module.inode
+    except (OSError, ValueError):
+        return False
 
 
 def _compiled(samples: SampleFile, pid: int, addresses: NDArray[np.uint64]) -> ModuleFrames | None:

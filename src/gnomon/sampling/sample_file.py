@@ -59,12 +59,14 @@ class Module(NamedTuple):
         path: where it was, as the process had it.
         build_id: in hexadecimal, "" if it has none.
         pid: the process that mapped it first.
+        inode: of the file, 0 where it is not known.
     """
 
     kind: int
     path: str
     build_id: str
     pid: int
+    inode: int
 
 
 class Task(NamedTuple):
@@ -212,7 +214,13 @@ def _modules(records: NDArray[np.void], paths: dict[int, str]) -> tuple[Module, 
             raise ValueError(f"module {number} is malformed")
         build_id = record["build_id"][: record["build_id_bytes"]].tobytes().hex()
         modules.append(
-            Module(int(record["kind"]), paths.get(number, ""), build_id, int(record["pid"]))
+            Module(
+                int(record["kind"]),
+                paths.get(number, ""),
+                build_id,
+                int(record["pid"]),
+                int(record["inode"]),
+            )
         )
     return tuple(modules)
 

@@ -1,30 +1,40 @@
 /*
  * The exec family. Samples are taken until another program has replaced this one, and the signal of
  * the last would come to that program, which has no handler and would die: they are stopped before.
- * posix_spawn(3), system(3) and popen(3) execute in a child of theirs that has no such events.
+ * posix_spawn(3), system(3) and popen(3) execute in a child of theirs that has no such events. No
+ * program is told of this library that cannot load it.
  */
 #include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <unistd.h>
 
+#include "loader_variable.h"
 #include "python_sampler.h"
 
 extern char **environ;
 
-typedef int (*path_call)(const char *, char *const *);
 typedef int (*path_env_call)(const char *, char *const *, char *const *);
 typedef int (*fd_call)(int, char *const *, char *const *);
+typedef int (*spawn_call)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+			  const posix_spawnattr_t *, char *const *, char *const *);
 typedef int (*at_call)(int, const char *, char *const *, char *const *, int);
 
-/* An exec that returns has failed: the program goes on, with samples. */
-#define EXECUTE(type, name, ...)                                                                   \
+/*
+ * An exec that returns has failed: the program goes on, with samples. `environment` is what the
+ * call has, or another one in its place.
+ */
+#define EXECUTE(type, name, program, environment, ...)                                             \
 	const type next = (type)dlsym(RTLD_NEXT, name);                                            \
 	const int was_sampled = gn_python_pause();                                                 \
+	const size_t bytes = gn_loader_bytes(environment, program);                                \
 	int error;                                                                                 \
                                                                                                    \
+	if (bytes)                                                                                 \
+		environment = gn_loader_environment(environment, alloca(bytes));                   \
 	if (next)                                                                                  \
 		next(__VA_ARGS__);                                                                 \
 	else                                                                                       \
@@ -35,35 +45,70 @@ typedef int (*at_call)(int, const char *, char *const *, char *const *, int);
 	errno = error;                                                                             \
 	return -1
 
-int execve(const char *path, char *const arguments[], char *const environment[])
+int execve(const char *path, char *const arguments[], char *const variables[])
 {
-	EXECUTE(path_env_call, "execve", path, arguments, environment);
+	char *const *environment = variables;
+
+	EXECUTE(path_env_call, "execve", path, environment, path, arguments, environment);
 }
 
 int execv(const char *path, char *const arguments[])
 {
-	EXECUTE(path_call, "execv", path, arguments);
+	return execve(path, arguments, environ);
+}
+
+int execvpe(const char *file, char *const arguments[], char *const variables[])
+{
+	char *const *environment = variables;
+
+	EXECUTE(path_env_call, "execvpe", file, environment, file, arguments, environment);
 }
 
 int execvp(const char *file, char *const arguments[])
 {
-	EXECUTE(path_call, "execvp", file, arguments);
+	return execvpe(file, arguments, environ);
 }
 
-int execvpe(const char *file, char *const arguments[], char *const environment[])
+int fexecve(int fd, char *const arguments[], char *const variables[])
 {
-	EXECUTE(path_env_call, "execvpe", file, arguments, environment);
+	char *const *environment = variables;
+
+	EXECUTE(fd_call, "fexecve", NULL, environment, fd, arguments, environment);
 }
 
-int fexecve(int fd, char *const arguments[], char *const environment[])
+int execveat(int fd, const char *path, char *const arguments[], char *const variables[], int flags)
 {
-	EXECUTE(fd_call, "fexecve", fd, arguments, environment);
+	char *const *environment = variables;
+
+	EXECUTE(at_call, "execveat", NULL, environment, fd, path, arguments, environment, flags);
 }
 
-int execveat(int fd, const char *path, char *const arguments[], char *const environment[],
-	     int flags)
+/* The child that executes has no samples that signal. */
+static int spawn(const char *name, pid_t *pid, const char *path,
+		 const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+		 char *const arguments[], char *const variables[])
 {
-	EXECUTE(at_call, "execveat", fd, path, arguments, environment, flags);
+	const spawn_call next = (spawn_call)dlsym(RTLD_NEXT, name);
+	const size_t bytes = gn_loader_bytes(variables, path);
+
+	if (!next)
+		return ENOSYS;
+	return next(pid, path, actions, attributes, arguments,
+		    bytes ? gn_loader_environment(variables, alloca(bytes)) : variables);
+}
+
+int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+		const posix_spawnattr_t *attributes, char *const arguments[],
+		char *const variables[])
+{
+	return spawn("posix_spawn", pid, path, actions, attributes, arguments, variables);
+}
+
+int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+		 const posix_spawnattr_t *attributes, char *const arguments[],
+		 char *const variables[])
+{
+	return spawn("posix_spawnp", pid, file, actions, attributes, arguments, variables);
 }
 
 /* Arguments of the variadic ones, with the NULL at their end. */

@@ -12,6 +12,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "lifecycle.h"
 #include "program_calls.h"
 #include "python_layout.h"
 #include "python_records.h"
@@ -216,7 +217,7 @@ static void begin(int is_usable)
 		if (!codes || !threads || gn_take_signal(on_signal))
 			state = GN_PYTHON_IS_REFUSED;
 		else
-			pthread_atfork(NULL, NULL, begin_in_child);
+			gn_lifecycle_at_fork(begin_in_child);
 	}
 	ask_for_samples();
 }
