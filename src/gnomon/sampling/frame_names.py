@@ -14,6 +14,7 @@ from gnomon.model.value import Unavailable
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling.sample_file import CUT, FILE, JIT, KERNEL, SampleFile
 from gnomon.symbols import Module, ModuleFrames, perf_map_frames, resolve
+from gnomon.symbols.frames import IS_INLINED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,12 +31,14 @@ class CodeFrame(NamedTuple):
         module: the base name of the program or library.
         file: of the line; "" where it is not known.
         line: 0 where it is not known.
+        is_inlined: its code stands in the function that calls it.
     """
 
     function: str
     module: str
     file: str = ""
     line: int = 0
+    is_inlined: bool = False
 
 
 class FrameNames:
@@ -129,11 +132,14 @@ def _named(
 ) -> Iterator[tuple[CodeFrame, ...]]:
     """Yield the frames of addresses of a module, of each the outermost first."""
     texts, first = frames.texts, frames.first.tolist()
-    rows = frames.frames[["function", "file", "line"]].tolist()
+    rows = frames.frames[["function", "file", "line", "flags"]].tolist()
     positions = np.searchsorted(frames.addresses, offsets).tolist()
     for offset, position in zip(offsets.tolist(), positions, strict=True):
         own = rows[first[position] : first[position + 1]]
         yield tuple(
-            CodeFrame(texts[function] or _unnamed(name, offset), name, texts[file], line)
-            for function, file, line in reversed(own)
+            CodeFrame(
+                texts[function] or _unnamed(name, offset), name, texts[file], line,
+                bool(flags & IS_INLINED),
+            )
+            for function, file, line, flags in reversed(own)
         ) or (CodeFrame(_unnamed(name, offset), name),)

@@ -199,9 +199,7 @@ class TaskTables:
         regions, first = Table(REGIONS), self._first
         regions.append((first, "hpm", "", "", "", 0))
         for frame, number in self._regions.items():
-            regions.append(
-                (first + number, "cpu", frame.function, frame.module, frame.file, frame.line)
-            )
+            regions.append((first + number, "cpu", *frame))
         yield regions
         paths = self._paths
         yield Table.of(

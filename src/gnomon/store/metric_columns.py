@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gnomon.model.metric import AGGREGATION_OF_NAMES, Aggregation
 from gnomon.model.tables import METRICS
+from gnomon.store.later_columns import completed
 
 _EMULATED = "COALESCE(CAST(component AS VARCHAR), '') = 'emulated'"
 _NAMED = " ".join(
@@ -28,21 +29,6 @@ _INFERRED = {
 }
 
 
-def completed(table: str) -> str:
-    """Return the SQL source of a table of metrics with all columns, these NULL where it has none.
-
-    Args:
-        table: what it is read by as it is.
-    """
-    missing = ", ".join(
-        f"CAST(NULL AS {column.type}) AS {column.name}"
-        for column in METRICS.columns
-        if column.name in _INFERRED
-    )
-    # A table without the columns gets them, and no row.
-    return f"(SELECT * FROM {table} UNION ALL BY NAME (SELECT {missing} WHERE false))"
-
-
 def filled(table: str, stored: str) -> str:
     """Return the SQL source of a table of metrics with all columns, these never NULL.
 
@@ -54,4 +40,4 @@ def filled(table: str, stored: str) -> str:
         f"COALESCE({name}, {value.format(stored=stored)}) AS {name}"
         for name, value in _INFERRED.items()
     )
-    return f"(SELECT * REPLACE ({values}) FROM {completed(table)})"
+    return f"(SELECT * REPLACE ({values}) FROM {completed(table, METRICS)})"

@@ -93,7 +93,8 @@ class Block(NamedTuple):
         reader = _Reader(self)
         cells: dict[str, Any] = {}
         masks: dict[str, Any] = {}
-        for column, (missing, values) in zip(schema.columns, columns, strict=True):
+        unwritten = [(_ALL, _ONE)] * (len(schema.columns) - len(columns))
+        for column, (missing, values) in zip(schema.columns, columns + unwritten, strict=True):
             if missing == _SOME:
                 masks[column.name] = reader.mask()
             elif missing == _ALL:
@@ -374,7 +375,11 @@ def _parsed(descriptor: bytes) -> tuple[Schema, list[tuple[str, str]]] | None:
         table, columns = json.loads(descriptor)
         schema = schema_of(table)
         shapes = []
-        for column, (name, kind, missing, values) in zip(schema.columns, columns, strict=True):
+        if not all(column.nullable for column in schema.columns[len(columns) :]):
+            return None
+        # A Gnomon of before may have left out the last ones, which it did not know.
+        written = schema.columns[: len(columns)]
+        for column, (name, kind, missing, values) in zip(written, columns, strict=True):
             if (
                 (name, kind) != (column.name, column.type)
                 or missing not in (_NONE, _SOME, _ALL)

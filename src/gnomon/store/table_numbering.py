@@ -167,7 +167,7 @@ class Numbering:
     def __init__(self, program: str, module: str) -> None:
         self._keys: dict[str, dict[Key, int]] = {name: {} for name in _SHARED}
         self._rows: dict[str, list[Key]] = {name: [] for name in _SHARED}
-        region = self._number(REGIONS, (_ROOT_NAME, program, module, "", 0))
+        region = self._number(REGIONS, (_ROOT_NAME, program, module, "", 0, None))
         self._number(PATHS, (-1, region))
 
     def _number(self, schema: Schema, key: Key, row: Key | None = None) -> int:

@@ -15,7 +15,7 @@ from gnomon.cli.terminal.piecewise_output import write_pieces
 from gnomon.cli.terminal.streams import csv_pieces, format_of, width_of, write_report
 from gnomon.errors import GnomonError, UsageError
 from gnomon.named_tuple import NamedTuple
-from gnomon.store import executors
+from gnomon.store import executors, inlined_calls
 from gnomon.store.reports import report_part
 from gnomon.store.reports.report_part import Request
 from gnomon.terminal_text import WIDTH, filled
@@ -48,7 +48,7 @@ _PERCENT = 100
 _OPTIONS = {
     "metrics": "-e", "sort": "--sort", "top": "--top", "counts": "--counts", "file": "--file",
     "executor": "--executor", "threshold": "--threshold", "depth": "--depth",
-    "bottom_up": "--bottom-up",
+    "bottom_up": "--bottom-up", "inlined": "--inlined",
 }  # fmt: skip
 
 
@@ -133,6 +133,13 @@ def parser() -> argparse.ArgumentParser:
         help="a tree from each function up to its callers, not from the program down",
     )
     p.add_argument(
+        "--inlined",
+        choices=inlined_calls.CHARGED,
+        default=None,
+        help="charge code that the compiler inlined to the inlined function at its own line, or to "
+        "the function that calls it at the line of the call (default: origin)",
+    )
+    p.add_argument(
         "--file",
         metavar="FILE",
         default="",
@@ -193,6 +200,8 @@ def _report(arguments: argparse.Namespace) -> int:
     request = _request(arguments, part, by, words.argument)
     opened = find(words.run, readers=readers())
     reference_checks.check(opened)
+    if request.inlined == inlined_calls.CALLER:
+        opened = inlined_calls.at_callers(opened)
     if words.part is None and arguments.per in _CODE and _is_profile(opened, arguments):
         part = parts["profile"]
     kind = format_of(arguments.output, as_json=arguments.json)
@@ -319,6 +328,7 @@ def _request(
         threshold=arguments.threshold,
         depth=arguments.depth,
         bottom_up=arguments.bottom_up,
+        inlined=arguments.inlined or "",
         width=WIDTH if to_file else width_of(sys.stdout),
     )
 

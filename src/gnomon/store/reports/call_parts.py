@@ -84,7 +84,7 @@ class Tree(NamedTuple):
     title: str = "call tree, from the program down or from functions up"
     by: tuple[str, ...] = ("program", "thread", "rank")
     argument: str = ""
-    options: frozenset[str] = frozenset(("metrics", "threshold", "depth", "bottom_up"))
+    options: frozenset[str] = frozenset(("metrics", "threshold", "depth", "bottom_up", "inlined"))
     keys: tuple[Key, ...] = _KEYS
 
     def is_in(self, run: Run) -> bool:
@@ -100,7 +100,7 @@ class Tree(NamedTuple):
             return PartText("\n".join(lines) + "\n", is_empty=True)
         way = "from functions up to callers" if request.bottom_up else "from the program down"
         by = "" if request.by == "program" else f" of each {request.by}"
-        lines.append(printable(f"{metric['name']}{by} {way}, {metric['how']}"))
+        lines.append(printable(f"{metric['name']}{by} {way}, {metric['how']}{request.charged}"))
         branches = list(_branches(run, request, metric))
         cut, tables = _fitting(run, request, metric, branches)
         for branch, table in zip(branches, tables, strict=True):

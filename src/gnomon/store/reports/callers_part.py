@@ -53,7 +53,7 @@ class Callers(NamedTuple):
     title: str = "who calls a function, and what it calls"
     by: tuple[str, ...] = ()
     argument: str = "NAME"
-    options: frozenset[str] = frozenset(("metrics", "threshold", "depth", "top"))
+    options: frozenset[str] = frozenset(("metrics", "threshold", "depth", "top", "inlined"))
     keys: tuple[Key, ...] = (
         *NODE,
         Key("relation", "string", "function (at the top), caller (of the node above) or callee (of "
@@ -82,7 +82,7 @@ class Callers(NamedTuple):
         functions = _functions(run, request, branch)
         for function in functions[:top] if top else functions:
             calls = _calls(run, request, branch, function, threshold)
-            lines += ["", *_heading(calls, branch, metric, request.width)]
+            lines += ["", *_heading(calls, branch, metric, request)]
             lines += _callers(run, calls.callers, branch, metric, threshold, request.width)
             lines += _callees(run, calls, branch, metric, request.width)
         if top and len(functions) > top:
@@ -133,8 +133,10 @@ def _total(calls: Calls) -> float:
     return float(calls.callers.inclusive[0]) if len(calls.callers.group) else 0.0
 
 
-def _heading(calls: Calls, branch: Branch, metric: Mapping[str, Cell], width: int) -> list[str]:
-    code, tree = calls.function, calls.callers
+def _heading(
+    calls: Calls, branch: Branch, metric: Mapping[str, Cell], request: Request
+) -> list[str]:
+    code, tree, width = calls.function, calls.callers, request.width
     unit = str(metric["unit"] or "")
     own = float(tree.own[0]) if len(tree.group) else 0.0
     where = f" in {printable(code.module)}" if code.module else ""
@@ -143,7 +145,7 @@ def _heading(calls: Calls, branch: Branch, metric: Mapping[str, Cell], width: in
         f"total {quantity(_total(calls), unit)} ({_share(_total(calls), branch)})"
     )
     name = short_name(printable(code.function), max(width - len(where) - 1, _NAME_LEAST))
-    told = f"{printable(str(metric['name']))}, {metric['how']}: {values}"
+    told = f"{printable(str(metric['name']))}, {metric['how']}{request.charged}: {values}"
     return [f"{name}{where}", *filled(told, width, " " * INDENT, " " * INDENT)]
 
 

@@ -42,6 +42,7 @@ def code_text(
     top: int = 0,
     threshold: float = 0.0,
     others: Sequence[str] = (),
+    charged: str = "",
 ) -> str:
     """Return the rows of the first metric, those with most first, with shares of the others.
 
@@ -53,6 +54,7 @@ def code_text(
         top: only so many rows; 0 for all.
         threshold: only rows with so many percent of the first metric.
         others: names of metrics that it could have been of.
+        charged: what is to be added to what the values are.
     """
     lines = [title(run)]
     if not table.metrics:
@@ -61,7 +63,7 @@ def code_text(
     first = table.metrics[0]
     rows = above(table.rows[first.name], first, threshold)
     shown = rows[:top] if top else rows
-    lines.append(printable(f"{first.name} by {by}, {first.how}"))
+    lines.append(printable(f"{first.name} by {by}, {first.how}{charged}"))
     columns = _columns(table, shown, by)
     for name in _GIVEN_UP:
         if sum(one.width for one in columns) + _NAME_LEAST + INDENT + GAP <= width:

@@ -35,8 +35,9 @@ _HEADS = {
 
 
 def render_hotspots(
-    run: Run, hotspots: Hotspots, *, width: int, events: Sequence[str] = (), counts: bool = False
-) -> str:
+    run: Run, hotspots: Hotspots, *, width: int, events: Sequence[str] = (), counts: bool = False,
+    charged: str = "",
+) -> str:  # fmt: skip
     """Return a table of hotspots; lines have their source where it can be read.
 
     Args:
@@ -45,6 +46,7 @@ def render_hotspots(
         width: columns of the terminal.
         events: those to show, room or not; () for as many as there is room for.
         counts: show counts of all of them, not only of that which the rows are ordered by.
+        charged: what is to be added to what the values are.
 
     Raises:
         UsageError: the run has no such event.
@@ -73,7 +75,7 @@ def render_hotspots(
     lines += body
     if hotspots.found > len(hotspots.rows):
         lines.append(f"  and {number(hotspots.found - len(hotspots.rows))} more (--top 0 for all)")
-    lines += ["", *_legend(hotspots, shown, bool(chosen), width)]
+    lines += ["", *_legend(hotspots, shown, charged, bool(chosen), width)]
     lines += _stale(run, sources, hotspots, width)
     return "\n".join(lines) + "\n"
 
@@ -152,8 +154,10 @@ def _fitted(head: str, text_: str, width: int) -> str:
     return shortened(text_, width) if head == "program" else short_path(text_, width)
 
 
-def _legend(found: Hotspots, shown: Shares, chosen: bool, width: int) -> list[str]:
-    kinds = ", ".join(sorted(set(found.how.values())))
+def _legend(
+    found: Hotspots, shown: Shares, charged: str, chosen: bool, width: int
+) -> list[str]:
+    kinds = ", ".join(sorted(set(found.how.values()))) + charged
     lines = filled(
         f"{kinds}; without what is called from there; % of the program's total, . for none", width
     )

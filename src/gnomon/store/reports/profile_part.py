@@ -71,7 +71,9 @@ class Profile(NamedTuple):
     title: str = "sums over all locations, and minimum, mean and maximum"
     by: tuple[str, ...] = BY
     argument: str = ""
-    options: frozenset[str] = frozenset(("metrics", "top", "executor", "threshold"))
+    options: frozenset[str] = frozenset(
+        ("metrics", "top", "executor", "threshold", "inlined")
+    )
     keys: tuple[Key, ...] = _KEYS
 
     def is_in(self, run: Run) -> bool:
@@ -89,6 +91,7 @@ class Profile(NamedTuple):
                 run, table, request.by, width=request.width, top=top,
                 threshold=request.threshold or 0.0,
                 others=[str(row["name"]) for row in code_rows.metrics(run)],
+                charged=request.charged,
             )  # fmt: skip
             return PartText(text, not table.metrics)
         metric, names = -1, list[str]()

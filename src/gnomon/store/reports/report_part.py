@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from gnomon.named_tuple import NamedTuple
+from gnomon.store.inlined_calls import CALLER
 from gnomon.store.run import Run
 
 VERSION = 2
@@ -106,6 +107,8 @@ class Request(NamedTuple):
             the part's own number.
         depth: so many calls deep at most (`--depth`), 0 for all; None for the part's own number.
         bottom_up: from functions up to their callers (`--bottom-up`), not from the program down.
+        inlined: whom inlined code is charged to (`--inlined`), origin or caller; "" if it was not
+            said. The run that a part gets is so already.
         width: columns that text may take.
     """
 
@@ -119,7 +122,13 @@ class Request(NamedTuple):
     threshold: float | None = None
     depth: int | None = None
     bottom_up: bool = False
+    inlined: str = ""
     width: int = 80
+
+    @property
+    def charged(self) -> str:
+        """What is to be added to what values are, where inlined code is charged to callers."""
+        return ", inlined code charged to callers" if self.inlined == CALLER else ""
 
 
 class PartText(NamedTuple):
@@ -197,6 +206,7 @@ def json_pieces(run: Run, part: ReportPart, request: Request, data: PartData) ->
         "part": part.name,
         "by": request.by or None,
         "argument": request.argument or None,
+        "inlined": request.inlined or None,
         **data.facts,
         "rows": [],
     }

@@ -40,7 +40,7 @@ from gnomon.store.run import Run
 from gnomon.units import printable
 
 _FILES_NAMED = 5
-_COUNTS = frozenset(("metrics", "sort", "top", "counts"))
+_COUNTS = frozenset(("metrics", "sort", "top", "counts", "inlined"))
 _LINES = (
     Key("program", "string", "that a function is of; empty for files and lines"),
     FUNCTION, FILE, LINE, SELF._replace(type="numbers"),
@@ -97,8 +97,9 @@ class Hotspots(NamedTuple):
         top = (0 if is_listing else TOP) if request.top is None else request.top
         spots = _hotspots(run, request, top)
         text = hotspot_report.render_hotspots(
-            run, spots, width=request.width, events=request.metrics, counts=request.counts
-        )
+            run, spots, width=request.width, events=request.metrics, counts=request.counts,
+            charged=request.charged,
+        )  # fmt: skip
         return PartText(text, not spots.rows)
 
     def data(self, run: Run, request: Request) -> PartData:

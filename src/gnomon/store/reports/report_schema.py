@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from gnomon.store.inlined_calls import CHARGED
 from gnomon.store.reports.report_part import (
     CODE,
     HOW,
@@ -34,6 +35,10 @@ def schema(parts: Iterable[ReportPart]) -> dict[str, Any]:
             "part": {"enum": list(dict.fromkeys(part.name for part, _ in rows))},
             "by": {"type": ["string", "null"], "description": "null of parts without --by"},
             "argument": {"type": ["string", "null"], "description": "what stood behind the part"},
+            "inlined": {
+                "enum": [*CHARGED, None],
+                "description": "where inlined code is charged; null where that was not said: origin",
+            },
             "metrics": {
                 "description": "each metric of rows that have several",
                 "type": "array",
