@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from browser.pages import (
     values_of,
     visit,
 )
-from gnomon.store import run_directory
+from gnomon.store import inlined_calls, run_directory
 from gnomon.units import quantity
 
 PATHS = """
@@ -122,6 +123,37 @@ def test_the_source_of_the_cpp_program_is_beside_its_tree(page: Page, recorded: 
     most = quantity(max(by_line.values()), "s")
     own = page.locator(".cm-values >> nth=0").locator(".line-value")
     expect(own.filter(has_text=most).first).to_be_visible()
+
+
+def test_inlined_code_is_charged_to_its_caller_on_demand(page: Page, recorded: Served) -> None:
+    run = run_directory.find(str(recorded.folder / "mesh"))
+    by_inlined = {
+        is_inlined: {name for (name,) in run.query(
+            f"SELECT name FROM regions WHERE kind = 'cpu' AND inlined = {is_inlined}"
+        )}
+        for is_inlined in (True, False)
+    }  # fmt: skip
+    everywhere = by_inlined[True] - by_inlined[False]
+    visit(page, recorded, run="mesh")
+    page.get_by_text("Expand all").click()
+    assert everywhere & set(names(page))
+    whole = values_of(page.locator(".tree-row").first)[0]
+    page.get_by_label("inlined code").select_option(label="inlined: caller")
+    expect(page).to_have_url(re.compile("inlined=caller"))
+    page.get_by_text("Expand all").click()
+    comes_to(page, lambda: everywhere & set(names(page)), set())
+    assert values_of(page.locator(".tree-row").first)[0] == whole
+    by_line: dict[int, float] = {}
+    file = str(recorded.folder / "mesh.cpp")
+    charged = inlined_calls.at_callers(run)
+    for line, own in charged.query(
+        "SELECT line, SUM(exclusive) FROM profile JOIN paths USING (path) "
+        f"JOIN regions USING (region) WHERE file = '{file}' GROUP BY line"
+    ):
+        by_line[line] = own
+    most = quantity(max(by_line.values()), "s")
+    own_values = page.locator(".cm-values >> nth=0").locator(".line-value")
+    expect(own_values.filter(has_text=most).first).to_be_visible()
 
 
 def test_both_threads_of_the_cpp_program_have_a_call_tree(page: Page, recorded: Served) -> None:

@@ -27,12 +27,13 @@ PERIOD = 0.001
 
 
 class Frame(NamedTuple):
-    """A function at a line of it."""
+    """A function at a line of it; `is_inlined` is None where nobody told."""
 
     function: str
     file: str = ""
     line: int = 0
     module: str = "app"
+    is_inlined: bool | None = None
 
 
 class Event(NamedTuple):
@@ -125,7 +126,7 @@ class _Rows:
             ],
             REGIONS: [
                 (0, "hpm", "app", "app", "", 0),
-                *((number, "cpu", one.function, one.module, one.file, one.line)
+                *((number, "cpu", one.function, one.module, one.file, one.line, one.is_inlined)
                   for one, number in self._regions.items()),
             ],
             PATHS: [

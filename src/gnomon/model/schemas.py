@@ -81,8 +81,12 @@ REGIONS = Schema(
         Column("module", "VARCHAR", "program or library it is in"),
         Column("file", "VARCHAR", "source file; '' if unknown"),
         Column("line", "INTEGER", "source line; 0 if unknown"),
-        Column("inlined", "BOOLEAN", "its code stands in the function that calls it; NULL where "
-               "nobody told", True),
+        Column(
+            "inlined",
+            "BOOLEAN",
+            "its code stands in the function that calls it; NULL where nobody told",
+            True,
+        ),
     ),
     number="region",
 )

@@ -138,7 +138,10 @@ def _named(
         own = rows[first[position] : first[position + 1]]
         yield tuple(
             CodeFrame(
-                texts[function] or _unnamed(name, offset), name, texts[file], line,
+                texts[function] or _unnamed(name, offset),
+                name,
+                texts[file],
+                line,
                 bool(flags & IS_INLINED),
             )
             for function, file, line, flags in reversed(own)

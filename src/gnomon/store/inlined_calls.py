@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gnomon.errors import RunDirectoryError, UsageError
-from gnomon.model.tables import PATHS, PROFILE
+from gnomon.model.tables import EVENTS, PATHS, PROFILE, SAMPLES
 from gnomon.store import table_limits
 from gnomon.store.duckdb_parquet import target
 from gnomon.store.run import Run
@@ -26,7 +26,6 @@ ORIGIN, CALLER = "origin", "caller"
 CHARGED = (ORIGIN, CALLER)
 """Where inlined code can be charged, the usual one first."""
 
-_HAS_INLINED = "SELECT BOOL_OR(inlined) FROM regions WHERE kind IN {code}"
 _PATHS = """
 SELECT path, parent, kind IN {code} AS is_code, COALESCE(inlined, FALSE) AS is_inlined
 FROM paths JOIN regions USING (region) ORDER BY path
@@ -47,14 +46,8 @@ FROM profile JOIN charged_ USING (path) GROUP BY repetition, location, target, m
 """
 
 
-def are_known(run: Run) -> bool:
-    """Return whether a run tells of any code that it was inlined.
-
-    Raises:
-        RunDirectoryError: the tables cannot be read.
-    """
-    ((some,),) = run.query(_HAS_INLINED.format(code=run.region_kinds.code()), threads=1)
-    return bool(some)
+# The other tables that name paths.
+_NAMING = (EVENTS, SAMPLES)
 
 
 def at_callers(run: Run) -> Run:
@@ -86,12 +79,20 @@ def at_callers(run: Run) -> Run:
         "charged_": {"path": path, "target": charged},
         "parents_": {"path": path[kept], "parent": parent[kept]},
     }
+    queries = {PATHS: _KEPT, PROFILE: _CHARGED}
+    for schema in _NAMING:
+        if schema in run.schemas:
+            columns = ", ".join(
+                "COALESCE(target, path) AS path" if column.name == "path" else column.name
+                for column in schema.columns
+            )
+            queries[schema] = f"SELECT {columns} FROM {schema.name} LEFT JOIN charged_ USING (path)"
     with temporary_folder(run.path) as folder:
         try:
-            for schema, sql in ((PATHS, _KEPT), (PROFILE, _CHARGED)):
+            for schema, sql in queries.items():
                 file = target(folder / f"{schema.name}.parquet")
                 run.query(f"COPY ({sql}) TO {file} (FORMAT parquet)", threads=1, arrays=arrays)
-            tables = UnlinkedTables(folder, (PATHS, PROFILE))
+            tables = UnlinkedTables(folder, queries)
         except RunDirectoryError:
             _check_room(run, folder)
             raise

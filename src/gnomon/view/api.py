@@ -3,8 +3,9 @@
 All is JSON unless said otherwise. An error is `{"error": sentence}` with status 400 (asked wrongly:
 no such run, metric, column), 403 (no token, foreign host or page), 404 (no such address) or 422 (a
 run or file cannot be read). Numbers of metrics, locations and regions are those of the run's own
-tables. `location` restricts values to one location and what is in it. Values over repetitions are
-means. Typed arrays are as `packed` says.
+tables. ID is the number of an open run; `ID.caller` is the same with inlined code charged to the
+functions and lines that call it. `location` restricts values to one location and what is in it.
+Values over repetitions are means. Typed arrays are as `packed` says.
 
 | request | answer |
 |---|---|
@@ -212,6 +213,7 @@ class _Api:
                 "environment": environment if isinstance(environment, dict) else {},
                 "repetitions": data.repetitions,
                 "isDilated": data.is_dilated,
+                "hasInlined": data.has_inlined,
                 "components": [
                     _component(one)
                     for one in _list(head.get("components"))

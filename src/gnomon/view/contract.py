@@ -156,6 +156,8 @@ class Run(RunTitle):
     repetitions: int
     isDilated: bool
     """The tool slowed the program so much that times are the tool's."""
+    hasInlined: bool
+    """Of some functions it is known that they stand in the code of their callers."""
     components: list[Component]
     unavailable: list[Unavailable]
     warnings: list[str]

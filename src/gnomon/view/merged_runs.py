@@ -87,8 +87,7 @@ class _Union:
             range(top + 1, len(self._locations)),
         )  # fmt: skip
         regions = data.regions
-        columns = (regions.kind, regions.name, regions.module, regions.file, regions.line)
-        keys = zip(*(column.tolist() for column in columns), strict=True)
+        keys = zip(*(column.tolist() for column in regions[1:]), strict=True)
         region = [self._regions.setdefault(key, len(self._regions)) for key in keys]
         self._map(part_index, "region", regions.number.tolist(), region)
         paths = data.paths

@@ -51,6 +51,7 @@ class Regions(NamedTuple):
     module: Texts
     file: Texts
     line: Ints
+    inlined: Flags
 
 
 class Paths(NamedTuple):
@@ -124,6 +125,11 @@ class Dataset:
         parent = self.paths.parent
         below = np.flatnonzero(self.is_code & (parent >= 0))
         return bool(self.is_code[parent[below]].any())
+
+    @property
+    def has_inlined(self) -> bool:
+        """Whether some functions are told to stand in the code of their callers."""
+        return bool(self.regions.inlined.any())
 
     @cached_property
     def walk(self) -> tuple[Ints, Ints]:
@@ -300,8 +306,8 @@ class Dataset:
     def regions(self) -> Regions:
         """Every region."""
         arrays = self.tables.arrays(
-            "SELECT region, GREATEST(COALESCE(line, 0), 0) AS line FROM regions "
-            "WHERE region IS NOT NULL"
+            "SELECT region, GREATEST(COALESCE(line, 0), 0) AS line, "
+            "COALESCE(inlined, FALSE) AS inlined FROM regions WHERE region IS NOT NULL"
         )
         texts = ("kind", "name", "module", "file")
         sizes = " + ".join(
@@ -310,7 +316,8 @@ class Dataset:
         ((size,),) = self.tables.rows(f"SELECT COALESCE(SUM({sizes}), 0) FROM regions")
         most = table_limits.TEXT_MOST if size <= _TEXTS_BYTES else _SHORT
         kind, name, module, file = (self._texts(column, most) for column in texts)
-        return Regions(arrays["region"], kind, name, module, file, arrays["line"])
+        inlined = arrays["inlined"].astype(bool)
+        return Regions(arrays["region"], kind, name, module, file, arrays["line"], inlined)
 
     def _texts(self, column: str, most: int) -> Texts:
         """Return a column of the regions, each text once in memory."""

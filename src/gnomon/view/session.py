@@ -13,11 +13,12 @@ from typing import Literal
 from gnomon.capabilities import readers
 from gnomon.errors import GnomonError, RunDirectoryError, UsageError
 from gnomon.named_tuple import NamedTuple
-from gnomon.store import run_directory, table_limits
+from gnomon.store import inlined_calls, run_directory, table_limits
 from gnomon.view.database import Tables, check_regular
 from gnomon.view.open_run import MergedPart, OpenRun
 from gnomon.view.run_metadata import Dataset
 
+AT_CALLERS = ".caller"
 _ENTRIES_LIMIT = 2000
 _OPEN_LIMIT = 256
 
@@ -56,7 +57,9 @@ class Session:
         from gnomon.store.source_files import Folders
 
         self._opened: dict[str, OpenRun] = {}
+        self._at_callers: dict[str, OpenRun] = {}
         self._lock = threading.Lock()
+        self._charging = threading.Lock()
         self._numbers = 0
         self.folders = Folders(sources)
         self.sources_before_asking = sources_before_asking
@@ -68,16 +71,39 @@ class Session:
             return list(self._opened.values())
 
     def run(self, number: str) -> OpenRun:
-        """Return the open run with a number.
+        """Return the open run with a number; behind it AT_CALLERS charges inlined code to callers.
 
         Raises:
-            UsageError: nothing is.
+            UsageError: nothing is, or it does not say which calls were inlined.
+            RunDirectoryError: it cannot be read any more.
         """
         with self._lock:
-            opened = self._opened.get(number)
+            opened = self._opened.get(number.removesuffix(AT_CALLERS))
         if opened is None:
             raise UsageError(f"no open run {number[:40]!a}; open it again")
-        return opened
+        return self._charged(opened) if number.endswith(AT_CALLERS) else opened
+
+    def _charged(self, opened: OpenRun) -> OpenRun:
+        with self._charging:
+            charged = self._at_callers.get(opened.id)
+            if charged is None:
+                charged = self._at_callers[opened.id] = self._charge(opened)
+            return charged
+
+    def _charge(self, opened: OpenRun) -> OpenRun:
+        """Return a run with what inlined code took at the lines that call it."""
+        from gnomon.view.merged_runs import combine
+
+        if not opened.data.has_inlined:
+            return opened
+        if opened.parts:
+            parts = [self.run(part.id) for part in opened.parts]
+            data, locations = combine([self._charge(part) for part in parts])
+        else:
+            run = inlined_calls.at_callers(run_directory.find(opened.path, readers=readers()))
+            data = Dataset(opened.path, run.head, Tables.of_run(run), run.source_text)
+            locations = ()
+        return OpenRun(opened.id, opened.kind, opened.path, opened.title, data, locations)
 
     def open(self, paths: Sequence[str], *, combined: bool = False) -> list[OpenRun]:
         """Open run directories and .viz files, and return them, or what combines them.
@@ -160,17 +186,19 @@ class Session:
         """
         closed = [self.run(number)]
         closed += [one for one in self.runs() if number in {part.id for part in one.parts}]
-        with self._lock:
-            for one in closed:
+        with self._lock, self._charging:
+            for one in list(closed):
                 self._opened.pop(one.id, None)
-        del one
+                charged = self._at_callers.pop(one.id, one)
+                closed += [charged] if charged is not one else []
+        del one, charged
         while closed:
             closed.pop().close()
         _give_memory_back()
 
     def end(self) -> None:
         """Close everything."""
-        for one in self.runs():
+        for one in (*self.runs(), *self._at_callers.values()):
             one.close()
 
 

@@ -212,7 +212,7 @@ def test_tables_are_read_as_they_are(tmp_path: Path) -> None:
     assert (document.head["command"], document.head["wall_seconds"]) == (["./swim"], 2)
     assert [table.rows for table in document.tables] == [
         [(0, -1, "command", "node7", -1, 7, -1, "swim")],
-        [(0, "hpm", "swim.c", "", "C:\\swim.c", 3)],
+        [(0, "hpm", "swim.c", "", "C:\\swim.c", 3, None)],
         [(0, -1, 0)],
         [(0, "wall time", "ns", "", "counted", "", "", "", "", None, None, None, None)],
         [(0, 0, 0, 0, 1.5, None, 7, None, None, None)],

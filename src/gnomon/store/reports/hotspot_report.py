@@ -154,9 +154,7 @@ def _fitted(head: str, text_: str, width: int) -> str:
     return shortened(text_, width) if head == "program" else short_path(text_, width)
 
 
-def _legend(
-    found: Hotspots, shown: Shares, charged: str, chosen: bool, width: int
-) -> list[str]:
+def _legend(found: Hotspots, shown: Shares, charged: str, chosen: bool, width: int) -> list[str]:
     kinds = ", ".join(sorted(set(found.how.values()))) + charged
     lines = filled(
         f"{kinds}; without what is called from there; % of the program's total, . for none", width

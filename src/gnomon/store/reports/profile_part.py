@@ -71,9 +71,7 @@ class Profile(NamedTuple):
     title: str = "sums over all locations, and minimum, mean and maximum"
     by: tuple[str, ...] = BY
     argument: str = ""
-    options: frozenset[str] = frozenset(
-        ("metrics", "top", "executor", "threshold", "inlined")
-    )
+    options: frozenset[str] = frozenset(("metrics", "top", "executor", "threshold", "inlined"))
     keys: tuple[Key, ...] = _KEYS
 
     def is_in(self, run: Run) -> bool:

@@ -37,7 +37,7 @@ def schema(parts: Iterable[ReportPart]) -> dict[str, Any]:
             "argument": {"type": ["string", "null"], "description": "what stood behind the part"},
             "inlined": {
                 "enum": [*CHARGED, None],
-                "description": "where inlined code is charged; null where that was not said: origin",
+                "description": "where inlined code is charged; null, if nobody said, for origin",
             },
             "metrics": {
                 "description": "each metric of rows that have several",

@@ -7,6 +7,7 @@ import type { Grouping, RunTitle } from "./api";
 import { CompareView } from "./compare-view";
 import { loadTree, notifyStateChanged, useLocations, useMetrics, useServerState, useRun } from "./api-cache";
 import { HelpDialog } from "./help-dialog";
+import { chargedId } from "./inlined-choice";
 import { useShortcuts } from "./shortcuts";
 import { MetricsView } from "./metrics-view";
 import { OpenDialog } from "./open-dialog";
@@ -230,10 +231,11 @@ interface CurrentViewProps {
 
 function CurrentView({ view, title, runs, baseline, asking }: CurrentViewProps) {
   const { params } = useRoute();
+  const charged = chargedId(title.id, params);
   // The largest answer is asked for first: it is on its way while the small ones are read.
   useEffect(() => {
-    if (view === "tree") void loadTree(title.id, (params["by"] ?? "region") as Grouping).catch(() => null);
-  }, [title.id]);
+    if (view === "tree") void loadTree(charged, (params["by"] ?? "region") as Grouping).catch(() => null);
+  }, [charged]);
   const run = useRun(title.id);
   const metrics = useMetrics(title.id);
   const locations = useLocations(title.id);
@@ -251,13 +253,18 @@ function CurrentView({ view, title, runs, baseline, asking }: CurrentViewProps) 
     baseline: baseline ?? null,
     filesListedMost: asking,
   };
+  const valueProps: ViewProps = {
+    ...viewProps,
+    run: { ...run.value, id: charged },
+    baseline: baseline ? { ...baseline, id: chargedId(baseline.id, params) } : null,
+  };
   switch (view) {
     case "tree":
-      return <TreeView key={title.id} {...viewProps} />;
+      return <TreeView key={title.id} {...valueProps} />;
     case "table":
-      return <TableView key={title.id} {...viewProps} />;
+      return <TableView key={title.id} {...valueProps} />;
     case "metrics":
-      return <MetricsView key={title.id} {...viewProps} />;
+      return <MetricsView key={title.id} {...valueProps} />;
     case "compare":
       return <CompareView key={title.id} {...viewProps} runs={runs} />;
     case "run":

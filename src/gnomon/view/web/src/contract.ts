@@ -259,6 +259,8 @@ export interface Run extends RunTitle {
   repetitions: number;
   /** The tool slowed the program so much that times are the tool's. */
   isDilated: boolean;
+  /** Of some functions it is known that they stand in the code of their callers. */
+  hasInlined: boolean;
   components: Component[];
   unavailable: Unavailable[];
   warnings: string[];

@@ -28,6 +28,7 @@ import type { ViewProps } from "./view-props";
 import { SplitPane } from "./split-pane";
 import { useTheme } from "./theme";
 import { defaultGrouping } from "./tree-view";
+import { InlinedChoice } from "./inlined-choice";
 
 const ENOUGH_FOR_BINS = 8;
 
@@ -75,6 +76,7 @@ export function MetricsView(props: ViewProps) {
                   </button>
                 ))}
               </span>
+              <InlinedChoice run={run} />
               <span class="node-name" title={tree.value?.path(node).map((at) => tree.value!.name(at)).join(" › ")}>
                 {tree.value ? tree.value.name(node) : ""}
               </span>

@@ -13,6 +13,7 @@ import type { ViewProps } from "./view-props";
 import { SourcePane } from "./source-pane";
 import { SplitPane } from "./split-pane";
 import { TableGrid } from "./table-grid";
+import { InlinedChoice } from "./inlined-choice";
 
 const PATIENCE_MS = 120;
 
@@ -159,6 +160,7 @@ function TableTools(props: ToolsProps) {
           </optgroup>
         ))}
       </select>
+      <InlinedChoice run={props.run} />
       <SearchBox
         value={typed}
         placeholder="filter"
