@@ -157,7 +157,8 @@ static void parse_segments(struct gn_elf *elf, const struct header *header)
 		if (!elf->is_wide)
 			flags = gn_u32(&cursor);
 		if (type == PT_LOAD && flags & PF_X)
-			elf->code[elf->n_code++] = (struct gn_segment){bytes.address, memory_size};
+			elf->code[elf->n_code++] = (struct gn_segment){bytes.address, memory_size,
+								       raw_content(elf, &bytes)};
 		/* Files of debug information keep the headers of notes, but not their place. */
 		if (type == PT_NOTE && !elf->build_id_size)
 			find_build_id(elf, raw_content(elf, &bytes));
@@ -287,4 +288,17 @@ bool gn_elf_is_code(const struct gn_elf *elf, uint64_t address)
 		    address >= elf->code[i].address)
 			return true;
 	return !elf->n_code;
+}
+
+struct gn_span gn_elf_code(const struct gn_elf *elf, uint64_t address, uint64_t size)
+{
+	for (uint32_t i = 0; i < elf->n_code; i++) {
+		const struct gn_segment *code = &elf->code[i];
+		const uint64_t offset = address - code->address;
+
+		if (address >= code->address && offset < code->content.size &&
+		    size <= code->content.size - offset)
+			return (struct gn_span){code->content.data + offset, size};
+	}
+	return (struct gn_span){elf->file.data, 0};
 }

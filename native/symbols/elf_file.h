@@ -22,6 +22,7 @@ struct gn_section {
 
 struct gn_segment {
 	uint64_t address, size;
+	struct gn_span content; /* what the file holds of it */
 };
 
 struct gn_elf {
@@ -52,3 +53,6 @@ const struct gn_section *gn_elf_section_at(struct gn_elf *elf, uint32_t number);
 
 /* Whether an address is in code. Debug information says 0 of functions that the linker dropped. */
 bool gn_elf_is_code(const struct gn_elf *elf, uint64_t address);
+
+/* The bytes of some code; none where the file does not hold all of it. */
+struct gn_span gn_elf_code(const struct gn_elf *elf, uint64_t address, uint64_t size);

@@ -6,15 +6,21 @@
  * file does to this process it does to nobody else: who asks sees the end of it, or waits no
  * longer.
  *
- * A question: magic "GNSQ" and version (u32 each), n (u32), sizes of four texts (u32 each), n
- * addresses (u64; ascending, each once), and the texts, with no zeros: path, build id, path of
- * debug information, folders.
+ * A question of names: magic "GNSQ" and version (u32 each), n (u32), sizes of four texts (u32
+ * each), n addresses (u64; ascending, each once), and the texts, with no zeros: path, build id,
+ * path of debug information, folders.
  *
  * An answer: magic "GNSA", version, outcome, errno, flags, numbers of addresses, frames, texts and
  * inputs (u32 each), a zero, sizes of all texts and of all inputs (u64 each); then first frames
  * (u32, one more than addresses), frames (struct gn_frame), ends of texts (u64), their bytes, and
  * inputs with a zero behind each.
+ *
+ * A question of code, "GNCQ", is the same but for its magic; the last two texts do not matter. Its
+ * answer: magic "GNCA", version, outcome, errno, machine (of ELF), numbers of addresses and
+ * functions (u32 each), a zero, size of all code (u64); then the number of each address's function
+ * (u32, all ones: not known), start and size of each function (u64), and the code of all.
  */
+#include "code_bytes.h"
 #include "resolve.h"
 
 #include <errno.h>
@@ -27,6 +33,8 @@
 
 #define QUESTION_MAGIC 0x51534e47u
 #define ANSWER_MAGIC 0x41534e47u
+#define CODE_QUESTION_MAGIC 0x51434e47u
+#define CODE_ANSWER_MAGIC 0x41434e47u
 #define VERSION 1u
 #define ADDRESSES_MAX (1u << 24)
 #define TEXT_MAX (1u << 16)
@@ -42,6 +50,11 @@ struct answer_head {
 	uint32_t magic, version, outcome, error, flags, n_addresses, n_frames, n_texts, n_inputs,
 		zero;
 	uint64_t texts_size, inputs_size;
+};
+
+struct code_answer_head {
+	uint32_t magic, version, outcome, error, machine, n_addresses, n_functions, zero;
+	uint64_t code_size;
 };
 
 /* False at the end of the questions. */
@@ -108,12 +121,61 @@ static void write_answer(const struct gn_answer *answer, uint32_t n)
 		write_whole(inputs[i], strlen(inputs[i]) + 1);
 }
 
+static void answer_names(const struct gn_question *question)
+{
+	struct gn_answer answer;
+
+	gn_answer_init(&answer);
+	gn_resolve(question, &answer);
+	write_answer(&answer, question->n);
+	gn_answer_free(&answer);
+}
+
+static void write_code(const struct gn_codes *codes, struct code_answer_head *head)
+{
+	const struct gn_code *functions = codes->functions.data;
+
+	head->n_functions = (uint32_t)codes->functions.n;
+	for (uint32_t i = 0; i < head->n_functions; i++)
+		head->code_size += functions[i].bytes.size;
+	write_whole(head, sizeof(*head));
+	write_whole(codes->function_of, head->n_addresses * sizeof(uint32_t));
+	for (uint32_t i = 0; i < head->n_functions; i++) {
+		const uint64_t place[] = {functions[i].start, functions[i].bytes.size};
+
+		write_whole(place, sizeof(place));
+	}
+	for (uint32_t i = 0; i < head->n_functions; i++)
+		write_whole(functions[i].bytes.data, functions[i].bytes.size);
+}
+
+static void answer_code(const struct gn_question *question)
+{
+	struct code_answer_head head = {.magic = CODE_ANSWER_MAGIC, .version = VERSION};
+	struct gn_codes codes = {0};
+	struct gn_arena arena = {0};
+	struct gn_elf module;
+	int error;
+
+	head.outcome = gn_open_module(&module, &arena, question, &error);
+	head.error = (uint32_t)-error;
+	if (head.outcome == GN_RESOLVED) {
+		head.machine = module.machine;
+		head.n_addresses = question->n;
+		gn_codes_find(&codes, &module, question->addresses, question->n);
+	}
+	write_code(&codes, &head);
+	if (head.outcome == GN_RESOLVED)
+		gn_elf_close(&module);
+	gn_vector_free(&codes.functions);
+	gn_arena_free(&arena);
+}
+
 static void answer_one(const struct question_head *head)
 {
 	char *texts[N_TEXTS];
 	uint64_t *addresses = calloc(head->n + (size_t)1, sizeof(*addresses));
 	struct gn_question question = {.addresses = addresses, .n = head->n};
-	struct gn_answer answer;
 
 	if (!addresses)
 		_exit(GN_EXIT_NO_MEMORY);
@@ -130,10 +192,10 @@ static void answer_one(const struct question_head *head)
 	question.build_id = texts[1];
 	question.debug_path = texts[2];
 	question.folders = texts[3];
-	gn_answer_init(&answer);
-	gn_resolve(&question, &answer);
-	write_answer(&answer, head->n);
-	gn_answer_free(&answer);
+	if (head->magic == CODE_QUESTION_MAGIC)
+		answer_code(&question);
+	else
+		answer_names(&question);
 	for (int i = 0; i < N_TEXTS; i++)
 		free(texts[i]);
 	free(addresses);
@@ -161,8 +223,9 @@ int main(int argc, char **argv)
 
 	limit_process();
 	while (read_whole(&head, sizeof(head))) {
-		bool is_question = head.magic == QUESTION_MAGIC && head.version == VERSION &&
-				   head.n <= ADDRESSES_MAX;
+		bool is_question =
+			(head.magic == QUESTION_MAGIC || head.magic == CODE_QUESTION_MAGIC) &&
+			head.version == VERSION && head.n <= ADDRESSES_MAX;
 
 		for (int i = 0; i < N_TEXTS; i++)
 			is_question &= head.sizes[i] < TEXT_MAX;

@@ -241,22 +241,27 @@ static bool is_build(const struct gn_elf *module, const char *digits)
 	return !*digits || !strcmp(its, digits);
 }
 
+enum gn_outcome gn_open_module(struct gn_elf *module, struct gn_arena *arena,
+			       const struct gn_question *question, int *error)
+{
+	*error = gn_elf_open(module, arena, question->path);
+	if (*error)
+		return *error == -ENOEXEC ? GN_NOT_ELF : GN_UNREADABLE;
+	if (is_build(module, question->build_id))
+		return GN_RESOLVED;
+	gn_elf_close(module);
+	return GN_OTHER_BUILD;
+}
+
 void gn_resolve(const struct gn_question *question, struct gn_answer *answer)
 {
 	struct gn_elf module, debug, alternate;
 	bool has_debug = false, has_alternate = false;
 	const char *path = question->path;
 
-	answer->error = gn_elf_open(&module, &answer->arena, path);
-	if (answer->error) {
-		answer->outcome = answer->error == -ENOEXEC ? GN_NOT_ELF : GN_UNREADABLE;
+	answer->outcome = gn_open_module(&module, &answer->arena, question, &answer->error);
+	if (answer->outcome != GN_RESOLVED)
 		return;
-	}
-	if (!is_build(&module, question->build_id)) {
-		answer->outcome = GN_OTHER_BUILD;
-		gn_elf_close(&module);
-		return;
-	}
 	if (*question->debug_path) {
 		has_debug = !gn_elf_open(&debug, &answer->arena, question->debug_path);
 		path = question->debug_path;

@@ -37,6 +37,10 @@ struct gn_answer {
 void gn_answer_init(struct gn_answer *answer);
 void gn_answer_free(struct gn_answer *answer);
 
+/* Opens a module, which has to be closed if this returns GN_RESOLVED. */
+enum gn_outcome gn_open_module(struct gn_elf *module, struct gn_arena *arena,
+			       const struct gn_question *question, int *error);
+
 /* Opens the module and its files, and answers. */
 void gn_resolve(const struct gn_question *question, struct gn_answer *answer);
 

@@ -4,6 +4,7 @@
  * Built with the sanitizers, which end it at the first read or write that is not right.
  */
 #include "check.h"
+#include "code_bytes.h"
 #include "random.h"
 #include "resolve.h"
 
@@ -13,6 +14,7 @@
 #define N_ADDRESSES 64
 
 static unsigned int n_parsed, n_named, n_inlined;
+static volatile unsigned int code_sum;
 
 /* Numbers at which things overflow, and any other. */
 static uint8_t odd_byte(void)
@@ -57,6 +59,22 @@ static void damage(const struct gn_elf *sound, uint8_t *bytes, size_t *size)
 		*size = random_below((uint32_t)*size);
 }
 
+static void try_code(struct gn_elf *module, const uint64_t *addresses)
+{
+	struct gn_codes codes = {0};
+	const struct gn_code *functions;
+
+	gn_codes_find(&codes, module, addresses, N_ADDRESSES);
+	functions = codes.functions.data;
+	for (size_t i = 0; i < N_ADDRESSES; i++)
+		CHECK(codes.function_of[i] == GN_NO_CODE ||
+		      codes.function_of[i] < codes.functions.n);
+	for (size_t i = 0; i < codes.functions.n; i++)
+		code_sum += functions[i].bytes.data[0] +
+			    functions[i].bytes.data[functions[i].bytes.size - 1];
+	gn_vector_free(&codes.functions);
+}
+
 static void try_file(uint8_t *bytes, size_t size, const uint64_t *addresses)
 {
 	const struct gn_question question = {.path = "/folder/program",
@@ -86,6 +104,7 @@ static void try_file(uint8_t *bytes, size_t size, const uint64_t *addresses)
 			n_named += frames[i].function != 0;
 			n_inlined += (frames[i].flags & GN_FRAME_INLINED) != 0;
 		}
+		try_code(&module, addresses);
 	}
 	gn_answer_free(&answer);
 	free(copy);

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 BY = ("function", "module", "file", "line")
 """What regions of code are taken together by."""
+PLACE = "place"
+"""By a line of a file, whatever functions are on it."""
 
 _KEPT = 4
 # Parts of a profile all ask the same of their run, several at a time.
@@ -85,7 +87,8 @@ def grouped(run: Run, by: str, code: str) -> CallGroups:
 
     Args:
         run: the run.
-        by: one of `BY`; "node" takes together functions and, by kind and name, what is no code.
+        by: one of `BY`, or `PLACE`; "node" takes together functions and, by kind and name, what is
+            no code.
         code: the kinds of regions that are code, as a list of SQL.
 
     Raises:
@@ -170,6 +173,7 @@ _PARTITIONS = {
     "module": "r.kind, r.module",
     "file": "r.kind, r.file",
     "line": "r.kind, r.module, r.name, r.file, r.line",
+    PLACE: "r.kind, r.file, r.line",
 }
 _FIRST = {
     by: f"SELECT r.region, MIN(r.region) OVER (PARTITION BY {columns}) AS first "
@@ -243,4 +247,6 @@ def _only(whole: Code, by: str) -> Code:
         return Code(module=whole.module)
     if by == "file":
         return Code(file=whole.file)
+    if by == PLACE:
+        return Code(file=whole.file, line=whole.line)
     return whole if by == "line" else whole._replace(line=0)

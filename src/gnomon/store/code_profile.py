@@ -49,7 +49,7 @@ class CodeProfile:
     """Sums over the locations of a run.
 
     Attributes:
-        by: one of `call_paths.BY`.
+        by: one of `call_paths.BY`, or `call_paths.PLACE`.
         metrics: numbers of the metrics, whose values add up.
     """
 
@@ -63,7 +63,7 @@ class CodeProfile:
             UsageError: there is no such `by`.
             RunDirectoryError: the run cannot be read.
         """
-        if self.by not in call_paths.BY:
+        if self.by not in (*call_paths.BY, call_paths.PLACE):
             raise UsageError(f"{self.by}: code is by {', '.join(call_paths.BY)}")
         run = shared_run(Run(part.run, {}, part.files, is_checked=True).identity())
         paths = call_paths.of_run(run, part.code)
@@ -74,6 +74,16 @@ class CodeProfile:
             for metric in self.metrics
             for sums in _sums(paths, groups, metric, path_values.rows(run, paths, metric, only))
         ]
+
+    def of_rows(self, run: Run, metric: int, rows: PathRows) -> list[CodeSums]:
+        """Return the sums of rows of a metric that somebody has read.
+
+        Raises:
+            RunDirectoryError: the tables cannot be read.
+        """
+        code = run.region_kinds.code()
+        paths, groups = call_paths.of_run(run, code), call_paths.grouped(run, self.by, code)
+        return self.finest(_sums(paths, groups, metric, rows))
 
     def merge(self, tables: Sequence[Sequence[CodeSums]]) -> list[CodeSums]:
         """Return the sums over all parts."""

@@ -148,10 +148,10 @@ def hotspots(run: Run, kind: str, *, sort: str = "", file: str = "", top: int = 
         values[names[metric]] += mean
     labels = suffixes({source for _, _, source, _ in lines})
     rows = _rows(kind, lines, events)
-    rows = [row for row in rows if not file or _is_in(row.file, file)]
+    rows = [row for row in rows if not file or is_in(row.file, file)]
     file_totals: dict[str, Values] = {}
     for (_, _, source, _), values in lines.items() if file else ():
-        if _is_in(source, file):
+        if is_in(source, file):
             _add(file_totals.setdefault(source, dict.fromkeys(events, 0.0)), values)
     if file and not rows and events:
         inlined = "; its lines are parts of others" if file_totals else ""
@@ -194,5 +194,6 @@ def programs(rows: Iterable[Hotspot]) -> set[str]:
     return {row.program for row in rows}
 
 
-def _is_in(source: str, wanted: str) -> bool:
+def is_in(source: str, wanted: str) -> bool:
+    """Return whether a source file is the one that is wanted: its path, or the end of it."""
     return source == wanted or source.endswith("/" + wanted.lstrip("/"))

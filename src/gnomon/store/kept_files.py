@@ -19,6 +19,8 @@ from gnomon.units import printable
 FOLDER = "files"
 SOURCES = "sources"
 """Below it the source files that `gnomon bundle` packs."""
+CODE = "code"
+"""Below it the code of hot functions that it packs."""
 SOURCE_PLACES = "source_files"
 """Field of a run's head: the path below `files/` of each source file that was packed."""
 FILES_MOST = 10_000

@@ -131,13 +131,24 @@ def of_metric(run: Run, metric: int, *, is_elapsed: bool, only: str = "") -> Pat
     import numpy as np
 
     paths = call_paths.of_run(run, run.region_kinds.code())
+    if not is_elapsed:
+        return of_rows(run, paths, rows(run, paths, metric, only))
+    n = len(paths.path)
+    given = elapsed_rows(run, paths, metric)
+    own, inclusive = (added(given.at, one, n) for one in (given.exclusive, given.inclusive))
+    return PathValues(own, inclusive, np.full(n, np.nan), np.full(n, np.nan))
+
+
+def of_rows(run: Run, paths: CallPaths, given: PathRows) -> PathValues:
+    """Return the values of each path of one execution, of rows of a metric whose values add up.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    import numpy as np
+
     n = len(paths.path)
     unknown = np.full(n, np.nan)
-    if is_elapsed:
-        given = elapsed_rows(run, paths, metric)
-        own, inclusive = (added(given.at, one, n) for one in (given.exclusive, given.inclusive))
-        return PathValues(own, inclusive, unknown, unknown)
-    given = rows(run, paths, metric, only)
     is_root = paths.parent < 0
     once = _is_section(run, paths) & ~is_root
     keep = once[given.at]

@@ -1,4 +1,4 @@
-"""A run in one file, with the source files that it names: `NAME.gnomon.zip`.
+"""A run in one file, with its source files and the code of its hot functions: `NAME.gnomon.zip`.
 
 It is a ZIP archive of the run directory, of which any unpacker makes one again. Tables are in it
 as they are, not compressed again; sources are files of the run like those of capabilities. What
@@ -22,9 +22,10 @@ from threading import Lock
 from typing import IO, Any
 
 from gnomon.errors import FormatError
-from gnomon.model.schemas import ALL_SCHEMAS, REQUIRED_SCHEMAS, SCHEMAS
+from gnomon.model.schemas import ALL_SCHEMAS, REQUIRED_SCHEMAS, SAMPLES, SCHEMAS
 from gnomon.named_tuple import NamedTuple
-from gnomon.store import kept_files
+from gnomon.store import function_code, kept_files
+from gnomon.store.function_code import PackedCode
 from gnomon.store.run import Run
 from gnomon.store.run_head import HEAD, HEAD_LIMIT_BYTES, checked_head
 from gnomon.store.source_files import LIMIT_BYTES, text_that_ran
@@ -44,23 +45,27 @@ _DAMAGE = (
 offset is none."""
 
 
-class PackedSources(NamedTuple):
-    """What became of the source files that a run names.
+class Packed(NamedTuple):
+    """What was packed beside a run's own files.
 
     Attributes:
-        n_packed: those in the bundle.
-        missing: those that are not there, or have been written since the program ran.
+        n_sources: source files that it names.
+        missing_sources: those that are not there, or have been written since the program ran.
+        n_functions: functions with their code.
+        missing_code: why the code of some modules is not there.
     """
 
-    n_packed: int
-    missing: tuple[str, ...]
+    n_sources: int
+    missing_sources: tuple[str, ...]
+    n_functions: int
+    missing_code: tuple[str, ...]
 
 
 # --- writing --------------------------------------------------------------------------------------
 
 
-def write_bundle(run: Run, file: IO[bytes]) -> PackedSources:
-    """Write a run with its sources as one file.
+def write_bundle(run: Run, file: IO[bytes]) -> Packed:
+    """Write a run with its sources and the code of its hot functions as one file.
 
     Args:
         run: a run directory.
@@ -71,6 +76,8 @@ def write_bundle(run: Run, file: IO[bytes]) -> PackedSources:
         OSError: the disk refuses.
     """
     texts, missing = _source_texts(run)
+    code = _code(run)
+    code_file = function_code.encoded(code.modules)
     places = {
         name: f"{kept_files.SOURCES}/{number}{PurePosixPath(name).suffix[:_SUFFIX_MOST]}"
         for number, name in enumerate(texts)
@@ -78,6 +85,7 @@ def write_bundle(run: Run, file: IO[bytes]) -> PackedSources:
     head = {**run.head, kept_files.SOURCE_PLACES: places, kept_files.FOLDER: {
         **run.head.get(kept_files.FOLDER, {}),
         **{place: len(texts[name]) for name, place in places.items()},
+        **({function_code.NAME: len(code_file)} if code.modules else {}),
     }}  # fmt: skip
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr(zipfile.ZipInfo(HEAD), json.dumps(head, indent=2) + "\n", _DEFLATED)
@@ -89,7 +97,18 @@ def write_bundle(run: Run, file: IO[bytes]) -> PackedSources:
         for name, place in places.items():
             entry = zipfile.ZipInfo(f"{kept_files.FOLDER}/{place}")
             archive.writestr(entry, texts[name], _DEFLATED)
-    return PackedSources(len(texts), missing)
+        if code.modules:
+            entry = zipfile.ZipInfo(f"{kept_files.FOLDER}/{function_code.NAME}")
+            archive.writestr(entry, code_file)
+    n_functions = sum(len(module.functions) for module in code.modules)
+    return Packed(len(texts), missing, n_functions, code.missing)
+
+
+def _code(run: Run) -> PackedCode:
+    """Return the code of hot functions; none where the run has it as a file of its own already."""
+    if SAMPLES not in run.schemas or function_code.NAME in run.head.get(kept_files.FOLDER, {}):
+        return PackedCode((), ())
+    return function_code.hot_code(run)
 
 
 def _source_texts(run: Run) -> tuple[dict[str, bytes], tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from gnomon.model.percent_columns import Shares
 from gnomon.store.hotspots import Hotspots, Values
@@ -41,7 +41,9 @@ def listing(
                 for event, value in row.values.items():
                     known[event] += value
         if by_line:
-            blocks.append((file, _block(by_line, sources.lines(file), shown, room)))
+            none = shown.cells(dict.fromkeys(shown.events, 0.0))
+            cells = {line: shown.cells(values) for line, values in by_line.items()}
+            blocks.append((file, folded_lines(cells, none, sources.lines(file), room)))
     rows = [*totals, *(row for _, block in blocks for row in block)]
     heads = [*shown.heads, ("line",), ("source",)]
     table = grid(heads, rows, len(shown.heads) + 1)
@@ -56,28 +58,33 @@ def listing(
     return lines, shown
 
 
-def _block(
-    by_line: Mapping[int, Values], source: list[str], shown: Shares, room: int
+def folded_lines(
+    cells: Mapping[int, tuple[str, ...]], none: tuple[str, ...], source: Sequence[str], room: int
 ) -> list[tuple[str, ...]]:
+    """Return the lines of a source file with their cells, those far from any folded.
+
+    Args:
+        cells: of each line that has any; 0 for what is of no line.
+        none: the cells of other lines.
+        source: the lines of the file, () where it cannot be read.
+        room: columns for a line of the source.
+    """
     wanted = {
         line_number
-        for line in by_line
+        for line in cells
         if line
         for line_number in range(max(line - _AROUND, 1), line + _AROUND + 1)
         if line_number <= len(source)
-    } | set(by_line)
+    } | set(cells)
     # A single line between others is shown rather than folded.
     wanted |= {at + 1 for at in wanted if at + 2 in wanted and 0 < at + 1 <= len(source)}
     common = indentation(source[at - 1] for at in wanted if 0 < at <= len(source))
-    blank = ("",) * len(shown.heads)
-    none = shown.cells(dict.fromkeys(shown.events, 0.0))
+    blank = ("",) * len(none)
     rows: list[tuple[str, ...]] = []
     before = 0
     for line_number in sorted(wanted):
         if source and 0 < before + 1 < line_number:
             rows.append((*blank, "", _folded(before + 1, line_number - 1)))
-        values = by_line.get(line_number)
-        cells = none if values is None else shown.cells(values)
         if line_number == 0:
             code = "(no line known)"
         elif not source:
@@ -86,7 +93,8 @@ def _block(
             code = "(the file has no such line any more)"
         else:
             code = cut(source[line_number - 1][common:], room)
-        rows.append((*cells, str(line_number) if line_number else "", code))
+        of_line = cells.get(line_number, none)
+        rows.append((*of_line, str(line_number) if line_number else "", code))
         before = line_number
     if before < len(source):
         rows.append((*blank, "", _folded(before + 1, len(source))))

@@ -19,13 +19,19 @@ from gnomon.units import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
     from gnomon.symbols.frames import Addresses
+
+    Got = TypeVar("Got")
 
 SECONDS_MAX = 60
 _PROGRAM = LIBRARY_FOLDER / "gnomon-symbols"
 _VERSION = 1
 _QUESTION = struct.Struct("=4sII4I")
 _ANSWER = struct.Struct("=4s9I2Q")
+_CODE_ANSWER = struct.Struct("=4s7IQ")
 _HAS_SYMBOLS, _HAS_DEBUG = 1, 2
 _RESOLVED, _UNREADABLE, _NOT_ELF, _OTHER_BUILD = range(4)
 _NO_MEMORY = 3  # GN_EXIT_NO_MEMORY
@@ -37,6 +43,27 @@ class Answer(NamedTuple):
 
     frames: ModuleFrames
     inputs: tuple[str, ...]
+
+
+class FunctionCode(NamedTuple):
+    """The code of a function: where it begins in its module, and its bytes."""
+
+    start: int
+    code: bytes
+
+
+class CodeAnswer(NamedTuple):
+    """Functions of a module.
+
+    Attributes:
+        machine: ELF's number of the instruction set.
+        functions: in the order of their addresses.
+        function_of: the position of each address's function, -1 where none is known.
+    """
+
+    machine: int
+    functions: tuple[FunctionCode, ...]
+    function_of: list[int]
 
 
 class ReaderProcess:
@@ -64,16 +91,32 @@ class ReaderProcess:
         Raises:
             GnomonError: the module cannot be read, is not the one that ran, or was too much.
         """
-        texts = [os.fsencode(text) for text in (path, build_id, debug_path, self._folders)]
+        texts = (path, build_id, debug_path, self._folders)
+        return self._asked(b"GNSQ", texts, addresses, self._answer)
+
+    def ask_code(self, path: str, build_id: str, addresses: Addresses) -> CodeAnswer:
+        """Return the functions that addresses, which ascend, are in, with their code.
+
+        Raises:
+            GnomonError: as `ask`.
+        """
+        return self._asked(b"GNCQ", (path, build_id, "", ""), addresses, self._code_answer)
+
+    def _asked(
+        self, kind: bytes, words: Sequence[str], addresses: Addresses,
+        read: Callable[[subprocess.Popen[bytes], str, Addresses], Got],
+    ) -> Got:  # fmt: skip
+        path = words[0]
+        texts = [os.fsencode(text) for text in words]
         if any(len(text) > _TEXT_MAX or b"\0" in text for text in texts):
             raise GnomonError(f"{printable(path[:200])}: no path of a file; see where it is from")
-        head = _QUESTION.pack(b"GNSQ", _VERSION, len(addresses), *map(len, texts))
+        head = _QUESTION.pack(kind, _VERSION, len(addresses), *map(len, texts))
         try:
             process = self._running()
             assert process.stdin is not None
             process.stdin.write(b"".join((head, addresses.tobytes(), *texts)))
             process.stdin.flush()
-            return self._answer(process, path, addresses)
+            return read(process, path, addresses)
         except (OSError, EOFError):
             raise GnomonError(self._ended(path)) from None
         except ValueError as error:
@@ -107,6 +150,30 @@ class ReaderProcess:
         frames.has_symbols = bool(flags & _HAS_SYMBOLS)
         frames.has_debug = bool(flags & _HAS_DEBUG)
         return Answer(frames, tuple(inputs))
+
+    def _code_answer(
+        self, process: subprocess.Popen[bytes], path: str, addresses: Addresses
+    ) -> CodeAnswer:
+        import numpy as np
+
+        (magic, version, outcome, error, machine, n, n_functions, _, size) = _CODE_ANSWER.unpack(
+            _read(process, _CODE_ANSWER.size)
+        )
+        if (magic, version) != (b"GNCA", _VERSION):
+            raise ValueError("its answer is of another version")
+        if outcome != _RESOLVED:
+            raise GnomonError(_reason(path, outcome, error))
+        function_of = np.frombuffer(_read(process, 4 * n), np.uint32).astype(np.int64)
+        places = np.frombuffer(_read(process, 16 * n_functions), np.uint64).reshape(-1, 2).tolist()
+        code = _read(process, size)
+        is_known = function_of < n_functions
+        if n != len(addresses) or sum(size for _, size in places) != size:
+            raise ValueError("its answer is damaged: the parts do not fit together")
+        functions, offset = [], 0
+        for start, length in places:
+            functions.append(FunctionCode(start, code[offset : offset + length]))
+            offset += length
+        return CodeAnswer(machine, tuple(functions), np.where(is_known, function_of, -1).tolist())
 
     def _ended(self, path: str) -> str:
         """Return why the process ended while it read a module."""

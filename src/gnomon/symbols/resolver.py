@@ -12,7 +12,7 @@ from gnomon.named_tuple import NamedTuple
 from gnomon.symbols.answer_cache import cache_folder, load_answer, save_answer
 from gnomon.symbols.debuginfod import fetch_debug_file
 from gnomon.symbols.frames import ModuleFrames
-from gnomon.symbols.reader_process import ReaderProcess
+from gnomon.symbols.reader_process import CodeAnswer, ReaderProcess
 from gnomon.symbols.vdso import VDSO, own_vdso
 from gnomon.units import printable
 
@@ -79,6 +79,29 @@ def resolve(
                 reason, _, remedy = str(error).partition("; ")
                 resolution.unavailable[module] = Unavailable("names", reason, remedy)
     return resolution
+
+
+def code_of(
+    addresses: Mapping[Module, npt.ArrayLike],
+) -> tuple[dict[Module, CodeAnswer], dict[Module, str]]:
+    """Return the functions that addresses of modules are in, with their code; and what failed, why.
+
+    Args:
+        addresses: as of `resolve`.
+    """
+    import numpy as np
+
+    answers: dict[Module, CodeAnswer] = {}
+    failed: dict[Module, str] = {}
+    with ReaderProcess(DEBUG_FOLDERS) as reader:
+        for module, offsets in addresses.items():
+            wanted = np.unique(np.asarray(offsets, np.uint64))
+            try:
+                _check_same(module)
+                answers[module] = reader.ask_code(module.path, module.build_id, wanted)
+            except GnomonError as error:
+                failed[module] = str(error)
+    return answers, failed
 
 
 def _frames_of(

@@ -295,3 +295,30 @@ def test_a_total_is_unknown_where_the_outer_call_was_not_measured(
     assert document["notes"] == [
         "no total of what was measured within another call of it, but not around that"
     ]
+
+
+def test_a_source_has_self_and_total_beside_its_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    source = tmp_path / "a.c"
+    source.write_text("".join(f"line {at};\n" for at in range(1, 31)))
+    call, leaf = Frame("f", str(source), 20), Frame("g", str(source), 5)
+    samples = [Sample((call, leaf))] * 30 + [Sample((call, call, leaf))] * 10 + [Sample((call,))]
+    stack_samples.write(tmp_path / "run", [*samples, Sample((Frame("h", "b.c", 1),))] * 10)
+    assert main(["report", "run", "source", "a.c"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line.split() for line in lines]
+    assert "CPU time by line, sampled" in lines
+    assert ["of", "total", "self", "total", "line", "source"] in rows
+    assert ["95.2", "±1.0", "%", "400", "ms", "400", "ms", "5", "line", "5;"] in rows
+    # A recursion counts once.
+    assert ["2.4", "±0.7", "%", "10", "ms", "410", "ms", "20", "line", "20;"] in rows
+    assert "-- lines 9 to 16 --" in " ".join(lines)
+    assert max(map(len, lines)) <= 80
+    assert main(["report", "run", "source", "a.c", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    values = {row["line"]: (row["self"]["CPU time"], row["total"]["CPU time"])
+              for row in document["rows"]}  # fmt: skip
+    assert values == {5: pytest.approx((0.4, 0.4)), 20: pytest.approx((0.01, 0.41))}

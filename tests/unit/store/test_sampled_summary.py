@@ -10,8 +10,11 @@ import stack_samples
 from stack_samples import Frame, Sample
 
 from gnomon.model.tables import PROFILE, SCHEMAS, Table
-from gnomon.store import run_directory
+from gnomon.store import path_values, run_directory
+from gnomon.store.call_paths import CallPaths
+from gnomon.store.path_values import PathRows
 from gnomon.store.reports.run_summary import render_run_summary
+from gnomon.store.run import Run
 
 LONG = "lattice::Solver<double, lattice::Grid<3u> >::relax(lattice::Field<double> const&, int)"
 START = (Frame("_start"), Frame("main", "m.cc", 3))
@@ -66,3 +69,19 @@ def test_facts_that_are_none_are_left_out(facts: object, tmp_path: Path) -> None
 def test_a_run_without_stacks_has_no_functions(tmp_path: Path) -> None:
     assert not [line for line in summary(tmp_path / "app", [], 80) if "function" in line]
     assert not [line for line in summary(tmp_path / "b", [()], 80) if "function" in line]
+
+
+def test_the_profile_of_the_metric_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    rows = path_values.rows
+
+    def noted(run: Run, paths: CallPaths, metric: int, only: str = "") -> PathRows:
+        read.append(metric)
+        return rows(run, paths, metric, only)
+
+    monkeypatch.setattr(path_values, "rows", noted)
+    # Twice: of tables in memory, and of the run's.
+    assert summary(tmp_path / "app", STACKS, 80)
+    assert len(read) == 2

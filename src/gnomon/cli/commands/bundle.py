@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from gnomon.cli.terminal.argument_help import Parser
 from gnomon.errors import RunDirectoryError
+from gnomon.units import printable
 
-_NAMED_SOURCES = 3
+_NAMED = 3
 _EPILOG = """\
 examples:
   gnomon bundle app                      makes app.gnomon.zip
@@ -22,10 +24,11 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon bundle`."""
     p = Parser(
         prog="gnomon bundle",
-        description="Pack a run and the source files that it names into one file, NAME.gnomon.zip. "
-        "view, report, compare and export accept it like a run, on any machine; names of "
-        "functions are in the run already. Sources that have changed since the program ran are "
-        "left out. The file is a ZIP archive of the run directory.",
+        description="Pack a run, the source files that it names and the code of its hot functions "
+        "into one file, NAME.gnomon.zip. view, report, compare and export accept it like a run, on "
+        "any machine; names of functions are in the run already. Sources and programs that have "
+        "changed since the program ran are left out. The file is a ZIP archive of the run "
+        "directory.",
         epilog=_EPILOG,
     )
     p.add_argument(
@@ -47,7 +50,6 @@ def run(arguments: argparse.Namespace) -> int:
     from gnomon.store.run_bundle import write_bundle
     from gnomon.store.run_directory import SUFFIX, find
     from gnomon.store.run_files import BundleReader
-    from gnomon.units import printable
 
     packed = find(arguments.run)
     if packed.files is not None:
@@ -63,20 +65,23 @@ def run(arguments: argparse.Namespace) -> int:
     file = WholeFile(output)
     try:
         with open(file.text.fileno(), "wb", closefd=False) as archive:
-            sources = write_bundle(packed, archive)
+            contents = write_bundle(packed, archive)
         file.keep()
     except OSError as error:
         raise RunDirectoryError(f"{output}: cannot be written: {error.strerror}") from None
     finally:
         file.drop()
     print(printable(output))
-    if sources.missing:
-        names = ", ".join(printable(name) for name in sources.missing[:_NAMED_SOURCES])
-        more = len(sources.missing) - _NAMED_SOURCES
-        others = f" and {more} more" if more > 0 else ""
-        print(
-            f"gnomon: note: sources not packed, as they are not there or have changed since the "
-            f"program ran: {names}{others}",
-            file=sys.stderr,
-        )
+    _note(
+        "sources not packed, as they are not there or have changed since the program ran: ",
+        contents.missing_sources,
+    )
+    _note("code of functions not packed: ", contents.missing_code)
     return 0
+
+
+def _note(what: str, missing: Sequence[str]) -> None:
+    if missing:
+        names = ", ".join(printable(name) for name in missing[:_NAMED])
+        others = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        print(f"gnomon: note: {what}{names}{others}", file=sys.stderr)

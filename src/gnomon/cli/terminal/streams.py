@@ -88,7 +88,8 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, Mapping):
-            flat |= {inner if inner not in row else f"{name} {inner}": cell
+            is_taken = row.keys() | flat.keys()
+            flat |= {inner if inner not in is_taken else f"{name} {inner}": cell
                       for inner, cell in value.items()}  # fmt: skip
         elif isinstance(value, list | tuple):
             flat[name] = " ".join(map(str, value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gnomon.model.metric import Aggregation, is_additive
 from gnomon.model.tables import METRICS, Cell
@@ -15,6 +15,9 @@ from gnomon.store.code_profile import CodeProfile, CodeSums
 from gnomon.store.hotspots import whole
 from gnomon.store.reports.analysed import analysed
 from gnomon.store.run import Run
+
+if TYPE_CHECKING:
+    from gnomon.store.path_values import PathRows
 
 SAMPLED = "sampled"
 
@@ -108,13 +111,19 @@ def metrics(run: Run, *, code_only: bool = True) -> list[Mapping[str, Cell]]:
     return sorted(listed, key=lambda row: (-counts[row["metric"]], row["metric"]))
 
 
-def table(run: Run, by: str, wanted: Sequence[Mapping[str, Cell]]) -> CodeTable:
+def table(
+    run: Run,
+    by: str,
+    wanted: Sequence[Mapping[str, Cell]],
+    given: Mapping[int, PathRows] | None = None,
+) -> CodeTable:
     """Return the rows of some metrics.
 
     Args:
         run: the run.
-        by: one of `call_paths.BY`.
+        by: one of `call_paths.BY`, or `call_paths.PLACE`.
         wanted: metrics that `metrics` returned.
+        given: rows of the profile of those metrics that somebody has read, by number.
 
     Raises:
         RunDirectoryError: the tables cannot be read.
@@ -124,8 +133,11 @@ def table(run: Run, by: str, wanted: Sequence[Mapping[str, Cell]]) -> CodeTable:
     is_elapsed = {
         int(str(row["metric"])): row["aggregation"] == Aggregation.ELAPSED for row in wanted
     }
-    added = tuple(metric for metric, elapsed in is_elapsed.items() if not elapsed)
+    read = given or {}
+    added = tuple(number for number, one in is_elapsed.items() if not one and number not in read)
     tables = analysed(run, CodeProfile(by, added)) if added else []
+    for metric, rows_of_metric in read.items():
+        tables += CodeProfile(by, ()).of_rows(run, metric, rows_of_metric)
     for metric, elapsed in is_elapsed.items():
         tables += CodeProfile(by, ()).elapsed(run, metric) if elapsed else []
     sums = {table.metric: table for table in tables}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gnomon.model.percent_columns import Shares, leading_shares
 from gnomon.model.symbol_names import short_name
@@ -76,7 +76,7 @@ def render_hotspots(
     if hotspots.found > len(hotspots.rows):
         lines.append(f"  and {number(hotspots.found - len(hotspots.rows))} more (--top 0 for all)")
     lines += ["", *_legend(hotspots, shown, charged, bool(chosen), width)]
-    lines += _stale(run, sources, hotspots, width)
+    lines += stale_note(run, sources, hotspots.labels, width)
     return "\n".join(lines) + "\n"
 
 
@@ -110,7 +110,7 @@ def _table(
     blank = [""] * (len(heads) - 1)
     rows = [(*shown.cells(hotspots.totals), "total", *blank)]
     for file, totals in hotspots.file_totals.items():
-        label = short_path(f"lines of {_label(hotspots, file)}", max(wide[0], least[0]))
+        label = short_path(f"lines of {_label(hotspots.labels, file)}", max(wide[0], least[0]))
         rows.append((*shown.cells(totals), label, *blank))
     rows += [
         (*shown.cells(row.values), *map(_fitted, heads, texts, wide))
@@ -134,16 +134,16 @@ def _cells(hotspots: Hotspots, heads: Sequence[str], sources: Sources) -> list[l
             return sources.line(row.file, row.line)[common[row.file] :]
         if head == "file":
             whole = hotspots.kind == "file"
-            return (printable(row.file) or _UNKNOWN) if whole else _label(hotspots, row.file)
+            return (printable(row.file) or _UNKNOWN) if whole else _label(hotspots.labels, row.file)
         if head == "file:line":
-            return _label(hotspots, row.file) + (f":{row.line}" if row.line else "")
+            return _label(hotspots.labels, row.file) + (f":{row.line}" if row.line else "")
         return printable(row.function if head == "function" else row.program) or _UNKNOWN
 
     return [[cell(head, row) for head in heads] for row in hotspots.rows]
 
 
-def _label(found: Hotspots, file: str) -> str:
-    return printable(found.labels.get(file, file)) or _UNKNOWN
+def _label(labels: Mapping[str, str], file: str) -> str:
+    return printable(labels.get(file, file)) or _UNKNOWN
 
 
 def _fitted(head: str, text_: str, width: int) -> str:
@@ -165,9 +165,10 @@ def _legend(found: Hotspots, shown: Shares, charged: str, chosen: bool, width: i
     return lines
 
 
-def _stale(run: Run, sources: Sources, found: Hotspots, width: int) -> list[str]:
+def stale_note(run: Run, sources: Sources, labels: Mapping[str, str], width: int) -> list[str]:
+    """Return lines that name the sources which were written after a run began, if any were."""
     started = float(run.head["started"])
-    names = ", ".join(sorted(_label(found, file) for file in sources.changed_since(started)))
+    names = ", ".join(sorted(_label(labels, file) for file in sources.changed_since(started)))
     if not names:
         return []
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(started))

@@ -11,6 +11,7 @@ from gnomon.store import hotspots
 from gnomon.store.reports import (
     hotspot_report,
     run_facts,
+    sampled_source,
     table_query,
     table_report,
 )
@@ -94,6 +95,9 @@ class Hotspots(NamedTuple):
     def text(self, run: Run, request: Request) -> PartText:
         """Return a table, or the lines of a file beside its source."""
         is_listing = bool(request.file) and request.by == "line"
+        metric = sampled_source.metric_of(run, request) if is_listing else None
+        if metric is not None:
+            return sampled_source.source_text(run, request, metric)
         top = (0 if is_listing else TOP) if request.top is None else request.top
         spots = _hotspots(run, request, top)
         text = hotspot_report.render_hotspots(
@@ -126,7 +130,7 @@ class Source(NamedTuple):
     by: tuple[str, ...] = ()
     argument: str = "FILE"
     options: frozenset[str] = _COUNTS
-    keys: tuple[Key, ...] = _LINES
+    keys: tuple[Key, ...] = (*_LINES, TOTAL._replace(type="numbers"))
 
     def is_in(self, run: Run) -> bool:
         """Return whether values of lines are known."""
@@ -138,7 +142,10 @@ class Source(NamedTuple):
 
     def data(self, run: Run, request: Request) -> PartData:
         """Return the lines of the file that have counts."""
-        return HOTSPOTS.data(run, _of_file(run, request))
+        data = HOTSPOTS.data(run, _of_file(run, request))
+        metrics = [str(one["metric"]) for one in data.facts["metrics"]]
+        rows = sampled_source.with_totals(run, list(data.rows), metrics)
+        return data._replace(rows=rows)
 
 
 class Facts(NamedTuple):

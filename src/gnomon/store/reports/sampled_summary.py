@@ -13,6 +13,7 @@ from gnomon.units import number, printable, quantity
 
 if TYPE_CHECKING:
     from gnomon.model.tables import Table
+    from gnomon.store.path_values import PathValues
     from gnomon.store.reports.code_rows import CodeMetric, CodeRow
     from gnomon.store.run import Run
 
@@ -43,10 +44,16 @@ def sampled_tables(run: Run, tables: Sequence[Table], width: int) -> list[Screen
     """
     if not any(row["how"] == _SAMPLED for row in rows_of(tables, "metrics")):
         return []
+    from gnomon.store import call_paths, path_values
     from gnomon.store.reports import code_rows
 
     sampled = [row for row in code_rows.metrics(run) if row["how"] == _SAMPLED]
-    table = code_rows.table(run, "function", sampled[:1])
+    if not sampled:
+        return []
+    # The program's end is waited for: its profile is read once for both tables.
+    paths = call_paths.of_run(run, run.region_kinds.code())
+    read = path_values.rows(run, paths, int(str(sampled[0]["metric"])))
+    table = code_rows.table(run, "function", sampled[:1], {int(str(sampled[0]["metric"])): read})
     if not table.metrics:
         return []
     metric = table.metrics[0]
@@ -59,7 +66,7 @@ def sampled_tables(run: Run, tables: Sequence[Table], width: int) -> list[Screen
         ScreenTable(
             [*_title(run.head, metric, width), heads],
             functions,
-            list(_callers(run, shown[0], metric, width)),
+            list(_callers(run, shown[0], path_values.of_rows(run, paths, read), width)),
             _FEWEST,
         )
     ]
@@ -87,14 +94,13 @@ def _functions(shown: Sequence[CodeRow], metric: CodeMetric, width: int) -> Iter
         yield f"  {line}"
 
 
-def _callers(run: Run, hottest: CodeRow, metric: CodeMetric, width: int) -> Iterator[str]:
+def _callers(run: Run, hottest: CodeRow, values: PathValues, width: int) -> Iterator[str]:
     """Yield the call paths through which a function has most."""
     import numpy as np
 
-    from gnomon.store import call_paths, callers, path_values
+    from gnomon.store import call_paths, callers
     from gnomon.store.reports.tree_text import joined
 
-    values = path_values.of_metric(run, metric.number, is_elapsed=False)
     function = next(
         (group, code)
         for group, code in callers.matching(run, hottest.code.function).items()

@@ -10,7 +10,7 @@ from typing import Any
 from gnomon.errors import RunDirectoryError
 from gnomon.model.symbol_names import short_name
 from gnomon.model.tables import Cell, schema_of
-from gnomon.store import table_limits
+from gnomon.store import function_code, table_limits
 from gnomon.store.reports import event_tables, table_query
 from gnomon.store.reports.run_facts import killed_by, not_counted, wall_text
 from gnomon.store.run import Run
@@ -79,6 +79,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         *(("host", _host(host)) for host in head["hosts"]),
         *((key, str(value)) for key, value in _mapping(head.get("environment")).items()),
         ("gnomon", str(head.get("gnomon_version", ""))),
+        ("code", function_code.summary(run)),
     ]
     return [(name, value) for name, value in named_facts if value]
 
