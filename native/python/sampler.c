@@ -3,6 +3,7 @@
 #include <Python.h>
 
 #include <errno.h>
+#include <gnomon/unwind.h>
 #include <stdlib.h>
 
 #include "sampler.h"
@@ -59,13 +60,15 @@ static int read_events(PyObject *list, struct event_list *events)
 	}
 	for (Py_ssize_t i = 0; i < n; i++) {
 		struct gn_sampled_event *event = &events->event[i];
-		unsigned long long config[4], period;
+		unsigned long long config[4], period, more;
 		unsigned int type, exclude;
 
-		if (!PyArg_ParseTuple(PyList_GetItem(list, i), "IKKKKIKpy", &type, &config[0],
+		if (!PyArg_ParseTuple(PyList_GetItem(list, i), "IKKKKIKpiKIy", &type, &config[0],
 				      &config[1], &config[2], &config[3], &exclude, &period,
-				      &event->is_frequency, &events->text[i]))
+				      &event->is_frequency, &event->spec.leader, &more,
+				      &event->precise, &events->text[i]))
 			return -1;
+		event->more = more;
 		event->spec.type = type;
 		event->spec.config = config[0];
 		event->spec.config1 = config[1];
@@ -178,7 +181,7 @@ static PyType_Slot slots[] = {
 	{Py_tp_doc,
 	 "Sampler(events, cpus, targets, starts_at_exec, stack_bytes, ring_bytes, path, rank)\n\n"
 	 "Samples until it is stopped. Each event is (type, config, config1, config2, config3, "
-	 "exclude, period, is_frequency, text). Raises StartError."},
+	 "exclude, period, is_frequency, leader, sample_type, precise, text). Raises StartError."},
 	{Py_tp_new, sampler_new},
 	{Py_tp_dealloc, sampler_dealloc},
 	{Py_tp_methods, methods},
@@ -212,6 +215,8 @@ PyMODINIT_FUNC PyInit__sampler(void)
 					  "Its args: errno, what failed, event, CPU.", NULL, NULL);
 	if (!type || !start_error || PyModule_AddObjectRef(module, "Sampler", type) < 0 ||
 	    PyModule_AddObjectRef(module, "StartError", start_error) < 0 ||
+	    PyModule_AddObjectRef(module, "UNWINDS",
+				  gn_unwind_own_machine() < 0 ? Py_False : Py_True) < 0 ||
 	    PyModule_AddIntConstant(module, "OPEN", GN_STEP_OPEN) < 0 ||
 	    PyModule_AddIntConstant(module, "MAP", GN_STEP_MAP) < 0 ||
 	    PyModule_AddIntConstant(module, "FILE", GN_STEP_FILE) < 0 ||

@@ -5,18 +5,23 @@ MAP: int
 FILE: int
 THREAD: int
 
+UNWINDS: bool
+"""Whether the stacks of this processor can be unwound."""
+
 class StartError(Exception):
     """Sampling could not begin; its args are errno, what failed (`OPEN` ...), event and CPU."""
 
 class Sampler:
     """Samples until it is stopped.
 
-    Each event is (type, config, config1, config2, config3, exclude, period, is_frequency, text).
+    Each event is (type, config, config1, config2, config3, exclude, period, is_frequency, leader,
+    sample_type, precise, text): `leader` is the number of the event at whose samples it is read,
+    its own if it is sampled itself; `sample_type` has PERF_SAMPLE_* beyond what every sample has.
     """
 
     def __new__(
         cls,
-        events: list[tuple[int, int, int, int, int, int, int, bool, bytes]],
+        events: list[tuple[int, int, int, int, int, int, int, bool, int, int, int, bytes]],
         cpus: list[int],
         targets: list[int],
         starts_at_exec: bool,
