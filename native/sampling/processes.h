@@ -24,8 +24,11 @@ struct gn_process {
 	char name[GN_TASK_NAME];
 };
 
+struct gn_group_values;
+
 struct gn_thread {
-	struct gn_process *process; /* lives as long as it has this thread's `serial` */
+	struct gn_group_values *group_values; /* NULL: no group has counted in it */
+	struct gn_process *process;	      /* lives as long as it has this thread's `serial` */
 	uint64_t serial;
 	int32_t tid;
 	uint32_t number;

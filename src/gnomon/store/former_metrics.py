@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gnomon.model.tables import METRICS, Schema
 from gnomon.named_tuple import NamedTuple
-from gnomon.store import duckdb_parquet, metric_columns
+from gnomon.store import duckdb_parquet, later_columns, metric_columns
 
 
 class RenamedMetric(NamedTuple):
@@ -59,7 +59,7 @@ def reading(file: Path, schema: Schema) -> str:
     """
     whole = duckdb_parquet.reading(file)
     if schema is not METRICS:
-        return whole
+        return later_columns.completed(whole, schema)
     named = f"(SELECT * REPLACE ({_case('name')}, {_case('unit')}) FROM {whole})"
     return metric_columns.filled(named, whole)
 
@@ -70,7 +70,9 @@ def stored(file: Path, schema: Schema) -> str:
     Its rows are those of `reading`, which DuckDB takes ten times as long to understand.
     """
     whole = duckdb_parquet.reading(file)
-    return metric_columns.completed(whole) if schema is METRICS else whole
+    if schema is METRICS:
+        return metric_columns.completed(whole)
+    return later_columns.completed(whole, schema)
 
 
 def _case(column: str) -> str:

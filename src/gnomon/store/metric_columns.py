@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gnomon.model.metric import AGGREGATION_OF_NAMES, Aggregation
 from gnomon.model.tables import METRICS
+from gnomon.store import later_columns
 
 _EMULATED = "COALESCE(CAST(component AS VARCHAR), '') = 'emulated'"
 _NAMED = " ".join(
@@ -34,13 +35,7 @@ def completed(table: str) -> str:
     Args:
         table: what it is read by as it is.
     """
-    missing = ", ".join(
-        f"CAST(NULL AS {column.type}) AS {column.name}"
-        for column in METRICS.columns
-        if column.name in _INFERRED
-    )
-    # A table without the columns gets them, and no row.
-    return f"(SELECT * FROM {table} UNION ALL BY NAME (SELECT {missing} WHERE false))"
+    return later_columns.completed(table, METRICS, _INFERRED)
 
 
 def filled(table: str, stored: str) -> str:

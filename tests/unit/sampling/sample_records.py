@@ -33,6 +33,9 @@ KINDS: Mapping[str, tuple[str, Sequence[tuple[str, int, int, int]]]] = {
                       ("cpu", 20, 4, 1)]),
     "cost": ("QQQ", [("cpu_ns", 0, 8, 1), ("ring_bytes", 8, 8, 1), ("left_out", 16, 8, 1)]),
     "kernel": ("", []),
+    "value": ("QII", [("value", 0, 8, 1), ("sample", 8, 4, 1), ("event", 12, 4, 1)]),
+    "data": ("QQQI4x", [("address", 0, 8, 1), ("source", 8, 8, 1), ("latency", 16, 8, 1),
+                        ("sample", 24, 4, 1)]),
 }  # fmt: skip
 
 NONE = 0xFFFFFFFF

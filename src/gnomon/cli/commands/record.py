@@ -79,7 +79,8 @@ def parser() -> argparse.ArgumentParser:
         dest="samples:event",
         metavar="LIST",
         action="append",
-        help="sample these events, separated by commas (default: cpu-clock; see gnomon events)",
+        help="sample these events, separated by commas (default: cpu-clock; see gnomon events); of "
+        "{a,b} sample a and read b with it",
     )
     p.add_argument(
         "--stack",
