@@ -96,8 +96,9 @@ static PyObject *raise_start_error(int error, const struct gn_sampling_failure *
 
 static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"events",     "cpus", "targets", "starts_at_exec", "stack_bytes",
-				"ring_bytes", "path", "rank",	 "signal_socket",  NULL};
+	static char *names[] = {"events",	 "cpus",       "targets",    "starts_at_exec",
+				"stack_bytes",	 "ring_bytes", "path",	     "rank",
+				"signal_socket", "kept",       "kept_bytes", NULL};
 	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	struct numbers cpus = {0}, targets = {0};
 	struct event_list events = {0};
@@ -106,14 +107,14 @@ static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 	struct gn_sampling_failure failure;
 	struct sampler *self = NULL;
 	PyObject *event_list, *cpu_list, *target_list;
-	unsigned long long ring_bytes;
+	unsigned long long ring_bytes, kept_bytes;
 	int result;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!pIKyii:Sampler", names, &PyList_Type,
-					 &event_list, &PyList_Type, &cpu_list, &PyList_Type,
-					 &target_list, &plan.starts_at_exec, &plan.stack_bytes,
-					 &ring_bytes, &output.path, &output.rank,
-					 &plan.signal_socket))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!pIKyiiyK:Sampler", names,
+					 &PyList_Type, &event_list, &PyList_Type, &cpu_list,
+					 &PyList_Type, &target_list, &plan.starts_at_exec,
+					 &plan.stack_bytes, &ring_bytes, &output.path, &output.rank,
+					 &plan.signal_socket, &output.kept, &kept_bytes))
 		return NULL;
 	if (read_events(event_list, &events) || read_numbers(cpu_list, &cpus) ||
 	    read_numbers(target_list, &targets))
@@ -129,6 +130,9 @@ static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 	plan.n_targets = targets.n;
 	plan.ring_bytes = ring_bytes;
 	output.event = events.text;
+	output.kept_bytes = kept_bytes;
+	if (!*output.kept)
+		output.kept = NULL;
 	Py_BEGIN_ALLOW_THREADS result = gn_sampler_start(&self->own, &plan, &output, &failure);
 	Py_END_ALLOW_THREADS if (result)
 	{
@@ -153,7 +157,7 @@ static PyObject *sampler_stop(struct sampler *self, PyObject *unused)
 	}
 	self->own = NULL;
 	Py_BEGIN_ALLOW_THREADS gn_sampler_stop(own, &facts);
-	Py_END_ALLOW_THREADS return Py_BuildValue("KKKKi", facts.samples, facts.lost,
+	Py_END_ALLOW_THREADS return Py_BuildValue("KKKKKi", facts.samples, facts.lost, facts.kept,
 						  facts.ring_bytes, facts.cpu_ns, -facts.status);
 }
 
@@ -171,15 +175,16 @@ static void sampler_dealloc(struct sampler *self)
 
 static PyMethodDef methods[] = {
 	{"stop", (PyCFunction)sampler_stop, METH_NOARGS,
-	 "stop() -> (samples, lost, ring_bytes, cpu_ns, errno)\n\n"
-	 "Take what is left, close the file; how much it was, what reading it took, why recording "
+	 "stop() -> (samples, lost, kept, ring_bytes, cpu_ns, errno)\n\n"
+	 "Take what is left, close the files; how much it was, what reading it took, why recording "
 	 "ended early."},
 	{NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot slots[] = {
 	{Py_tp_doc,
-	 "Sampler(events, cpus, targets, starts_at_exec, stack_bytes, ring_bytes, path, rank)\n\n"
+	 "Sampler(events, cpus, targets, starts_at_exec, stack_bytes, ring_bytes, path, rank, "
+	 "signal_socket, kept, kept_bytes)\n\n"
 	 "Samples until it is stopped. Each event is (type, config, config1, config2, config3, "
 	 "exclude, period, is_frequency, leader, sample_type, precise, text). Raises StartError."},
 	{Py_tp_new, sampler_new},

@@ -19,8 +19,10 @@ struct gn_process {
 	uint32_t number;     /* in the record file, once a sample is of it */
 	uint32_t jit_module; /* likewise, of addresses that are in no file */
 	uint32_t n_threads;
-	uint8_t is_waiting; /* for the program that it executes next: waiting_events.h */
-	uint64_t serial;    /* of all processes: numbers of tasks come again */
+	uint32_t kept_space;   /* of its mappings as they were last kept, 0: not yet */
+	uint64_t kept_changes; /* of its space, by then */
+	uint8_t is_waiting;    /* for the program that it executes next: waiting_events.h */
+	uint64_t serial;       /* of all processes: numbers of tasks come again */
 	char name[GN_TASK_NAME];
 };
 

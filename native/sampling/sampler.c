@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "group_values.h"
+#include "kept_stacks.h"
 #include "kernel_names.h"
 #include "processes.h"
 #include "record_words.h"
@@ -42,6 +43,7 @@ struct gn_sampler {
 	struct gn_processes processes;
 	struct gn_stack_paths paths;
 	struct gn_sample_file out;
+	struct gn_kept_stacks kept;
 	struct gn_sampling_facts facts;
 	uint32_t n_processes, n_threads; /* that have a number */
 	uint32_t n_written;		 /* samples, whose numbers other records have */
@@ -190,6 +192,9 @@ static void on_sample(struct gn_sampler *s, const struct perf_event_header *head
 	sample.cpu = (uint16_t)taken.cpu;
 	sample.event = (uint16_t)event;
 	gn_stack_paths_add(&s->paths, thread->process, thread->tid, &taken.stack, &sample);
+	if (s->kept.file && taken.stack.abi)
+		gn_kept_stacks_add(&s->kept, thread->process, &taken, s->paths.frame,
+				   s->paths.n_frames, sample.end);
 	gn_sample_append(&s->out, GN_SAMPLE_SAMPLE, &sample);
 	if (type & PERF_SAMPLE_READ)
 		write_values(s, thread, &taken, numbers);
@@ -505,6 +510,7 @@ static void free_sampler(struct gn_sampler *s)
 	gn_stack_paths_end(&s->paths);
 	gn_processes_end(&s->processes);
 	gn_sample_file_close(&s->out);
+	gn_kept_stacks_close(&s->kept);
 	gn_signal_events_end(&s->signals);
 	gn_waiting_events_close(&s->waiting);
 	gn_sampled_events_close(&s->events);
@@ -529,7 +535,12 @@ static int begin_file(struct gn_sampler *s, const struct gn_sampling_plan *plan,
 	gn_sample_append(&s->out, GN_SAMPLE_SETUP, &setup);
 	for (uint32_t i = 0; i < plan->n_events; i++)
 		gn_sample_append_text(&s->out, GN_SAMPLE_EVENT, i, output->event[i]);
-	return 0;
+	if (output->kept)
+		result = gn_kept_stacks_open(&s->kept, output->kept, output->rank,
+					     output->kept_bytes);
+	if (result)
+		unlink(output->path);
+	return result;
 }
 
 static int begin_thread(struct gn_sampler *s)
@@ -585,6 +596,8 @@ int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan 
 		result = begin_thread(s);
 	if (result) {
 		unlink(output->path);
+		if (output->kept)
+			unlink(output->kept);
 		goto fail;
 	}
 	*sampler = s;
@@ -603,6 +616,7 @@ void gn_sampler_stop(struct gn_sampler *s, struct gn_sampling_facts *facts)
 		;
 	pthread_join(s->thread, NULL);
 	s->facts.status = gn_record_file_status(s->out.file);
+	s->facts.kept = s->kept.n;
 	*facts = s->facts;
 	free_sampler(s);
 }

@@ -30,12 +30,14 @@ class Sampler:
         path: bytes,
         rank: int,
         signal_socket: int,
+        kept: bytes,
+        kept_bytes: int,
     ) -> Sampler:
-        """Begin to sample.
+        """Begin to sample; stacks are kept in the file `kept` if it is not b"".
 
         Raises:
             StartError: it cannot begin.
         """
 
-    def stop(self) -> tuple[int, int, int, int, int]:
-        """Return samples, lost ones, bytes of a ring, CPU nanoseconds and errno, after the end."""
+    def stop(self) -> tuple[int, int, int, int, int, int]:
+        """Return samples, lost ones, kept stacks, bytes of a ring, CPU nanoseconds and errno."""

@@ -18,6 +18,9 @@ RATE_HZ = 249
 """Samples per second of CPU time: the timer's interrupt is the cost, about 14 µs each."""
 STACK_KB = 32
 STACK_KB_MOST = 63
+KEPT = "stacks"
+"""Of the files of kept stacks: HOST.PID.TIME.stacks.gnrec."""
+KEEP_MB_MOST = 100_000
 
 
 def stack_size(word: str) -> int:
@@ -29,6 +32,18 @@ def stack_size(word: str) -> int:
     value = whole_number(1)(word)
     if value > STACK_KB_MOST:
         raise ValueError(f"the kernel copies {STACK_KB_MOST} KB at most")
+    return value
+
+
+def kept_size(word: str) -> int:
+    """Return the megabytes of registers and stacks to keep.
+
+    Raises:
+        ValueError: they are more than one file holds.
+    """
+    value = whole_number(1)(word)
+    if value > KEEP_MB_MOST:
+        raise ValueError(f"at most {KEEP_MB_MOST} MB")
     return value
 
 
@@ -50,6 +65,8 @@ class Samples(Capability):
                "events)", "LIST", many=True),
         Option("stack", "copy so many kilobytes of stack with each sample", "KB", stack_size,
                STACK_KB),
+        Option("keep-stacks", "keep the registers and stacks of samples in the run, until they are "
+               "so many megabytes: for bug reports and tests of the unwinder", "MB", kept_size),
     )  # fmt: skip
 
     def availability(self) -> Availability:
@@ -80,6 +97,10 @@ class Samples(Capability):
         from gnomon.sampling import sample_tables
 
         return sample_tables.collect(folder)
+
+    def files_to_keep(self, folder: Path) -> Mapping[str, Path]:
+        """Return the files of kept stacks."""
+        return {file.name: file for file in sorted(folder.glob(f"*.{KEPT}.gnrec"))}
 
 
 SAMPLES = Samples()

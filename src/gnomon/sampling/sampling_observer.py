@@ -23,6 +23,7 @@ from gnomon.model.capability_result import Collected
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling import rights
 from gnomon.sampling._sampler import FILE, MAP, OPEN, Sampler, StartError
+from gnomon.sampling.capability import KEPT
 from gnomon.sampling.sampled_events import SampledEvent, SampledEvents, choose
 from gnomon.store.record_file import SUFFIX
 
@@ -44,10 +45,12 @@ class SamplingOptions(NamedTuple):
     Attributes:
         events: what, and how often.
         stack_kb: of each thread's stack that is copied.
+        keep_mb: of registers and stacks that are kept in the run, 0 for none.
     """
 
     events: SampledEvents
     stack_kb: int
+    keep_mb: int = 0
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> SamplingOptions:
@@ -57,7 +60,7 @@ class SamplingOptions(NamedTuple):
             GnomonError: an event cannot be sampled.
         """
         events = choose(options["event"], options["rate"], options["period"])
-        return cls(events, options["stack"])
+        return cls(events, options["stack"], options["keep-stacks"] or 0)
 
 
 class SamplingObserver(Observer):
@@ -82,6 +85,7 @@ class SamplingObserver(Observer):
         self._events = list(options.events.events)
         self._notes = list(options.events.notes)
         self._stack_bytes = options.stack_kb << 10
+        self._keep_mb = options.keep_mb
         self._is_running = is_running
         self._is_needed = is_needed
         self._is_refused = False
@@ -138,7 +142,12 @@ class SamplingObserver(Observer):
     def _stop(self) -> None:
         sampler, self._sampler = self._sampler, None
         if sampler is not None:
-            sampler.stop()
+            samples, _, kept, *_ = sampler.stop()
+            if self._keep_mb:
+                self._notes.append(
+                    f"samples: registers and stacks of {kept:,} of {samples:,} are kept in the "
+                    f"run's files/samples (limit {self._keep_mb} MB; kernel-only samples have none)"
+                )
         signals, self._signals = self._signals, None
         if signals is not None:
             signals.close()
@@ -167,7 +176,8 @@ class SamplingObserver(Observer):
         tasks = len(targets) + (0 if self._signals is None else _PYTHON_PROCESSES_AT_ONCE)
         raise_nofile(len(cpus) * tasks * len(self._events) + _DESCRIPTORS_ELSEWHERE)
         own = job()
-        name = f"{os.uname().nodename}.{pid}.{time.time_ns()}.samples{SUFFIX}"
+        name = f"{os.uname().nodename}.{pid}.{time.time_ns()}"
+        kept = os.fsencode(self._folder / f"{name}.{KEPT}{SUFFIX}") if self._keep_mb else b""
         share = _RINGS_BYTES // (1 << (len(cpus) - 1).bit_length())
         return Sampler(
             events=[_arguments(event, self._events) for event in self._events],
@@ -176,9 +186,11 @@ class SamplingObserver(Observer):
             starts_at_exec=not self._is_running,
             stack_bytes=self._stack_bytes,
             ring_bytes=min(max(share, _RING_LEAST), _RING_BYTES),
-            path=os.fsencode(self._folder / name),
+            path=os.fsencode(self._folder / f"{name}.samples{SUFFIX}"),
             rank=-1 if own is None else own.task,
             signal_socket=-1 if self._signals is None else self._signals.fileno(),
+            kept=kept,
+            kept_bytes=self._keep_mb << 20,
         )
 
     def _leave_out_kernel(self, error: StartError) -> None:

@@ -88,6 +88,13 @@ def parser() -> argparse.ArgumentParser:
         metavar="KB",
         help="copy so many kilobytes of stack with each sample (default: 32)",
     )
+    p.add_argument(
+        "--keep-stacks",
+        dest="samples:keep-stacks",
+        metavar="MB",
+        help="keep the registers and stacks of samples in the run, until they are so many "
+        "megabytes: for bug reports and tests of the unwinder",
+    )
     p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     # What `gnomon run` takes, so that both do the same.
     p.set_defaults(capabilities="samples", without="counters,sections", repeat=1)
