@@ -3,6 +3,7 @@
 #include <Python.h>
 
 #include <errno.h>
+#include <gnomon/unwind.h>
 #include <stdlib.h>
 
 #include "sampler.h"
@@ -59,13 +60,16 @@ static int read_events(PyObject *list, struct event_list *events)
 	}
 	for (Py_ssize_t i = 0; i < n; i++) {
 		struct gn_sampled_event *event = &events->event[i];
-		unsigned long long config[4], period;
+		unsigned long long config[4], period, more;
 		unsigned int type, exclude;
 
-		if (!PyArg_ParseTuple(PyList_GetItem(list, i), "IKKKKIKppy", &type, &config[0],
+		if (!PyArg_ParseTuple(PyList_GetItem(list, i), "IKKKKIKppiKIy", &type, &config[0],
 				      &config[1], &config[2], &config[3], &exclude, &period,
-				      &event->is_frequency, &event->counts_more, &events->text[i]))
+				      &event->is_frequency, &event->counts_more,
+				      &event->spec.leader, &more, &event->precise,
+				      &events->text[i]))
 			return -1;
+		event->more = more;
 		event->spec.type = type;
 		event->spec.config = config[0];
 		event->spec.config1 = config[1];
@@ -93,8 +97,9 @@ static PyObject *raise_start_error(int error, const struct gn_sampling_failure *
 
 static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"events",     "cpus", "targets", "starts_at_exec", "stack_bytes",
-				"ring_bytes", "path", "rank",	 "signal_socket",  NULL};
+	static char *names[] = {"events",	 "cpus",       "targets",    "starts_at_exec",
+				"stack_bytes",	 "ring_bytes", "path",	     "rank",
+				"signal_socket", "kept",       "kept_bytes", NULL};
 	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	struct numbers cpus = {0}, targets = {0};
 	struct event_list events = {0};
@@ -103,14 +108,14 @@ static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 	struct gn_sampling_failure failure;
 	struct sampler *self = NULL;
 	PyObject *event_list, *cpu_list, *target_list;
-	unsigned long long ring_bytes;
+	unsigned long long ring_bytes, kept_bytes;
 	int result;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!pIKyii:Sampler", names, &PyList_Type,
-					 &event_list, &PyList_Type, &cpu_list, &PyList_Type,
-					 &target_list, &plan.starts_at_exec, &plan.stack_bytes,
-					 &ring_bytes, &output.path, &output.rank,
-					 &plan.signal_socket))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!pIKyiiyK:Sampler", names,
+					 &PyList_Type, &event_list, &PyList_Type, &cpu_list,
+					 &PyList_Type, &target_list, &plan.starts_at_exec,
+					 &plan.stack_bytes, &ring_bytes, &output.path, &output.rank,
+					 &plan.signal_socket, &output.kept, &kept_bytes))
 		return NULL;
 	if (read_events(event_list, &events) || read_numbers(cpu_list, &cpus) ||
 	    read_numbers(target_list, &targets))
@@ -126,6 +131,9 @@ static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 	plan.n_targets = targets.n;
 	plan.ring_bytes = ring_bytes;
 	output.event = events.text;
+	output.kept_bytes = kept_bytes;
+	if (!*output.kept)
+		output.kept = NULL;
 	Py_BEGIN_ALLOW_THREADS result = gn_sampler_start(&self->own, &plan, &output, &failure);
 	Py_END_ALLOW_THREADS if (result)
 	{
@@ -150,7 +158,7 @@ static PyObject *sampler_stop(struct sampler *self, PyObject *unused)
 	}
 	self->own = NULL;
 	Py_BEGIN_ALLOW_THREADS gn_sampler_stop(own, &facts);
-	Py_END_ALLOW_THREADS return Py_BuildValue("KKKKi", facts.samples, facts.lost,
+	Py_END_ALLOW_THREADS return Py_BuildValue("KKKKKi", facts.samples, facts.lost, facts.kept,
 						  facts.ring_bytes, facts.cpu_ns, -facts.status);
 }
 
@@ -168,17 +176,19 @@ static void sampler_dealloc(struct sampler *self)
 
 static PyMethodDef methods[] = {
 	{"stop", (PyCFunction)sampler_stop, METH_NOARGS,
-	 "stop() -> (samples, lost, ring_bytes, cpu_ns, errno)\n\n"
-	 "Take what is left, close the file; how much it was, what reading it took, why recording "
+	 "stop() -> (samples, lost, kept, ring_bytes, cpu_ns, errno)\n\n"
+	 "Take what is left, close the files; how much it was, what reading it took, why recording "
 	 "ended early."},
 	{NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot slots[] = {
 	{Py_tp_doc,
-	 "Sampler(events, cpus, targets, starts_at_exec, stack_bytes, ring_bytes, path, rank)\n\n"
+	 "Sampler(events, cpus, targets, starts_at_exec, stack_bytes, ring_bytes, path, rank, "
+	 "signal_socket, kept, kept_bytes)\n\n"
 	 "Samples until it is stopped. Each event is (type, config, config1, config2, config3, "
-	 "exclude, period, is_frequency, counts_more, text). Raises StartError."},
+	 "exclude, period, is_frequency, counts_more, leader, sample_type, precise, text). Raises "
+	 "StartError."},
 	{Py_tp_new, sampler_new},
 	{Py_tp_dealloc, sampler_dealloc},
 	{Py_tp_methods, methods},
@@ -212,6 +222,8 @@ PyMODINIT_FUNC PyInit__sampler(void)
 					  "Its args: errno, what failed, event, CPU.", NULL, NULL);
 	if (!type || !start_error || PyModule_AddObjectRef(module, "Sampler", type) < 0 ||
 	    PyModule_AddObjectRef(module, "StartError", start_error) < 0 ||
+	    PyModule_AddObjectRef(module, "UNWINDS",
+				  gn_unwind_own_machine() < 0 ? Py_False : Py_True) < 0 ||
 	    PyModule_AddIntConstant(module, "OPEN", GN_STEP_OPEN) < 0 ||
 	    PyModule_AddIntConstant(module, "MAP", GN_STEP_MAP) < 0 ||
 	    PyModule_AddIntConstant(module, "FILE", GN_STEP_FILE) < 0 ||

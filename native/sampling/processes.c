@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 
+#include "group_values.h"
+
 #define MAPS_LINE 4352
 
 /* The place of a task's number in a table, NULL without memory or beyond it. */
@@ -30,6 +32,14 @@ static struct gn_process **process_slot(struct gn_processes *all, int32_t pid)
 static struct gn_thread **thread_slot(struct gn_processes *all, int32_t tid)
 {
 	return (struct gn_thread **)slot((void ***)all->thread, tid);
+}
+
+static void free_thread(struct gn_thread **place)
+{
+	if (*place)
+		gn_group_values_free(&(*place)->group_values);
+	free(*place);
+	*place = NULL;
 }
 
 static void free_process(struct gn_processes *all, struct gn_process **place)
@@ -118,7 +128,7 @@ void gn_processes_end(struct gn_processes *all)
 		for (uint32_t i = 0; all->process[page] && i < GN_TASKS_PER_PAGE; i++)
 			free_process(all, &all->process[page][i]);
 		for (uint32_t i = 0; all->thread[page] && i < GN_TASKS_PER_PAGE; i++)
-			free(all->thread[page][i]);
+			free_thread(&all->thread[page][i]);
 		free(all->process[page]);
 		free(all->thread[page]);
 	}
@@ -157,10 +167,10 @@ static struct gn_process *new_process(struct gn_processes *all, struct gn_proces
 static struct gn_thread *new_thread(struct gn_thread **place, struct gn_process *process,
 				    int32_t tid, const char *name)
 {
-	struct gn_thread *thread = *place;
+	struct gn_thread *thread = calloc(1, sizeof(*thread));
 
-	if (!thread)
-		*place = thread = malloc(sizeof(*thread));
+	free_thread(place);
+	*place = thread;
 	if (!thread)
 		return NULL;
 	thread->process = process;
@@ -233,8 +243,7 @@ void gn_processes_exit(struct gn_processes *all, int32_t pid, int32_t tid)
 
 	if (!process || !thread || !*process || !*thread || (*thread)->serial != (*process)->serial)
 		return;
-	free(*thread);
-	*thread = NULL;
+	free_thread(thread);
 	if (--(*process)->n_threads == 0)
 		free_process(all, process);
 }

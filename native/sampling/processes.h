@@ -19,13 +19,18 @@ struct gn_process {
 	uint32_t number;     /* in the record file, once a sample is of it */
 	uint32_t jit_module; /* likewise, of addresses that are in no file */
 	uint32_t n_threads;
-	uint8_t is_waiting; /* for the program that it executes next: waiting_events.h */
-	uint64_t serial;    /* of all processes: numbers of tasks come again */
+	uint32_t kept_space;   /* of its mappings as they were last kept, 0: not yet */
+	uint64_t kept_changes; /* of its space, by then */
+	uint8_t is_waiting;    /* for the program that it executes next: waiting_events.h */
+	uint64_t serial;       /* of all processes: numbers of tasks come again */
 	char name[GN_TASK_NAME];
 };
 
+struct gn_group_values;
+
 struct gn_thread {
-	struct gn_process *process; /* lives as long as it has this thread's `serial` */
+	struct gn_group_values *group_values; /* NULL: no group has counted in it */
+	struct gn_process *process;	      /* lives as long as it has this thread's `serial` */
 	uint64_t serial;
 	int32_t tid;
 	uint32_t number;

@@ -66,6 +66,18 @@ static const struct gn_record_field time_fields[] = {
 	GN_RECORD_FIELD(struct gn_sample_time, tid, GN_RECORD_I32),
 };
 
+static const struct gn_record_field value_fields[] = {
+	GN_RECORD_FIELD(struct gn_sample_value, value, GN_RECORD_U64),
+	GN_RECORD_FIELD(struct gn_sample_value, sample, GN_RECORD_U32),
+	GN_RECORD_FIELD(struct gn_sample_value, event, GN_RECORD_U32),
+};
+static const struct gn_record_field data_fields[] = {
+	GN_RECORD_FIELD(struct gn_sample_data, address, GN_RECORD_U64),
+	GN_RECORD_FIELD(struct gn_sample_data, source, GN_RECORD_U64),
+	GN_RECORD_FIELD(struct gn_sample_data, latency, GN_RECORD_U64),
+	GN_RECORD_FIELD(struct gn_sample_data, sample, GN_RECORD_U32),
+};
+
 static const struct gn_record_kind kinds[GN_SAMPLE_KINDS] = {
 	[GN_SAMPLE_SETUP] = GN_RECORD_KIND("setup", struct gn_sample_setup, setup_fields),
 	[GN_SAMPLE_EVENT] = GN_RECORD_TEXTS("event"),
@@ -81,6 +93,8 @@ static const struct gn_record_kind kinds[GN_SAMPLE_KINDS] = {
 	[GN_SAMPLE_COST] = GN_RECORD_KIND("cost", struct gn_sample_cost, cost_fields),
 	[GN_SAMPLE_KERNEL] = GN_RECORD_TEXTS("kernel"),
 	[GN_SAMPLE_TIME] = GN_RECORD_KIND("time", struct gn_sample_time, time_fields),
+	[GN_SAMPLE_VALUE] = GN_RECORD_KIND("value", struct gn_sample_value, value_fields),
+	[GN_SAMPLE_DATA] = GN_RECORD_KIND("data", struct gn_sample_data, data_fields),
 };
 
 /* Address space alone: 64 GiB hold two billion samples. */

@@ -25,6 +25,8 @@ enum gn_sample_kind {
 	GN_SAMPLE_COST,	  /* one, at the end */
 	GN_SAMPLE_KERNEL, /* texts: names of the kernel's functions, by places */
 	GN_SAMPLE_TIME,
+	GN_SAMPLE_VALUE,
+	GN_SAMPLE_DATA,
 	GN_SAMPLE_KINDS
 };
 
@@ -101,6 +103,22 @@ enum {
 	GN_SAMPLE_SHORTENED = 1u << 1,	 /* its innermost frames are missing: no memory for paths */
 	GN_SAMPLE_KERNEL_ONLY = 1u << 2, /* it has no user stack */
 	GN_SAMPLE_SIGNALLED = 1u << 3, /* its thread was told by a signal, to read its own frames */
+};
+
+/* What an event that is read at samples of another one counted since that one's last sample. */
+struct gn_sample_value {
+	uint64_t value;
+	uint32_t sample; /* by the order of samples, from 0 */
+	uint32_t event;
+};
+
+/* Which data a sample was taken at. */
+struct gn_sample_data {
+	uint64_t address;
+	uint64_t source;  /* union perf_mem_data_src; 0: not known */
+	uint64_t latency; /* PERF_SAMPLE_WEIGHT; 0: not known */
+	uint32_t sample;
+	uint32_t zero;
 };
 
 enum gn_loss_kind {

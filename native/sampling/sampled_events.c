@@ -11,11 +11,11 @@
 /* A ring has room for some samples at least. */
 #define RING_SAMPLES_LEAST 3u
 
-uint64_t gn_sampled_type(const struct gn_sampling_plan *plan)
+/* What each sample has. */
+static uint64_t sample_type(const struct gn_sampling_plan *plan)
 {
 	uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-			PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
-			PERF_SAMPLE_CALLCHAIN;
+			PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN;
 
 	if (gn_unwind_own_machine() < 0)
 		return type;
@@ -23,16 +23,45 @@ uint64_t gn_sampled_type(const struct gn_sampling_plan *plan)
 	return plan->stack_bytes ? type | PERF_SAMPLE_STACK_USER : type;
 }
 
-static void describe_event(struct perf_event_attr *attr, const struct gn_sampling_plan *plan,
-			   uint32_t event)
+static int leads(const struct gn_sampling_plan *plan, uint32_t event)
+{
+	for (uint32_t i = 0; i < plan->n_events; i++)
+		if (i != event && plan->event[i].spec.leader == (int32_t)event)
+			return 1;
+	return 0;
+}
+
+/* The kernel wants the members of a group to have what its leader has. */
+static void describe_member(struct perf_event_attr *attr)
+{
+	attr->freq = 0;
+	attr->sample_freq = 0;
+	attr->disabled = attr->enable_on_exec = 0;
+	attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = 0;
+}
+
+void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampling_plan *plan,
+			    uint32_t event)
 {
 	const struct gn_sampled_event *sampled = &plan->event[event];
+	const uint32_t leader = (uint32_t)sampled->spec.leader;
 	const int is_machine = plan->target[0] < 0;
 	const int machine = gn_unwind_own_machine();
 
 	gn_attr_init(attr, &sampled->spec, is_machine ? 0 : GN_INHERIT);
 	attr->read_format = 0;
-	attr->sample_type = gn_sampled_type(plan);
+	attr->sample_type = sample_type(plan) | plan->event[leader].more;
+	/*
+	 * Asked how many events each stands for, the kernel would sample each fault or hit of a
+	 * tracepoint, whatever the period. (perf_swevent_event() in Linux, kernel/events/core.c)
+	 */
+	if (plan->event[leader].is_frequency || plan->event[leader].period == 1)
+		attr->sample_type |= PERF_SAMPLE_PERIOD;
+	if (leads(plan, leader)) {
+		attr->read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+		attr->sample_type |= PERF_SAMPLE_READ;
+	}
+	attr->precise_ip = sampled->precise & 3;
 	attr->sample_id_all = 1;
 	attr->freq = !!sampled->is_frequency;
 	attr->sample_freq = sampled->period;
@@ -49,6 +78,8 @@ static void describe_event(struct perf_event_attr *attr, const struct gn_samplin
 	attr->watermark = 1; /* at half a ring, which 0 stands for */
 	/* One event tells what the tasks do. */
 	attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = event == 0;
+	if (leader != event)
+		describe_member(attr);
 	attr->size = gn_attr_size(attr);
 }
 
@@ -141,6 +172,16 @@ static int redirect(const struct gn_sampled_events *events)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
+int gn_sampled_events_open_one(const struct gn_sampled_events *events, struct perf_event_attr *attr,
+			       uint32_t event, pid_t target, int cpu, const int *fd)
+{
+	const uint32_t leader = events->leader[event];
+
+	if (leader == event)
+		return gn_perf_open(attr, target, cpu, -1);
+	return fd[leader] < 0 ? -ESRCH : gn_perf_open(attr, target, cpu, fd[leader]);
+}
+
 static int open_events(struct gn_sampled_events *events, const struct gn_sampling_plan *plan,
 		       struct gn_sampling_failure *failure)
 {
@@ -151,9 +192,9 @@ static int open_events(struct gn_sampled_events *events, const struct gn_samplin
 	for (uint32_t cpu = 0; cpu < plan->n_cpus; cpu++) {
 		for (uint32_t target = 0; target < plan->n_targets; target++) {
 			for (uint32_t event = 0; event < plan->n_events; event++, next++) {
-				const int fd =
-					gn_perf_open(&events->attr[event], plan->target[target],
-						     plan->cpu[cpu], -1);
+				const int fd = gn_sampled_events_open_one(
+					events, &events->attr[event], event, plan->target[target],
+					plan->cpu[cpu], &events->fd[next - event]);
 
 				events->fd[next] = fd < 0 ? -1 : fd;
 				n_open += fd >= 0;
@@ -201,14 +242,22 @@ static int allocate(struct gn_sampled_events *events, const struct gn_sampling_p
 	events->fd = malloc(n * sizeof(*events->fd));
 	events->cpu = malloc(plan->n_cpus * sizeof(*events->cpu));
 	events->attr = calloc(plan->n_events, sizeof(*events->attr));
+	events->leader = calloc(plan->n_events, sizeof(*events->leader));
 	events->ring = calloc(plan->n_cpus, sizeof(*events->ring));
 	for (uint32_t i = 0; events->fd && i < events->n_fds; i++)
 		events->fd[i] = -1;
-	if (!events->fd || !events->cpu || !events->attr || !events->ring)
+	if (!events->fd || !events->cpu || !events->attr || !events->leader || !events->ring)
 		return -ENOMEM;
 	memcpy(events->cpu, plan->cpu, plan->n_cpus * sizeof(*events->cpu));
-	for (uint32_t event = 0; event < plan->n_events; event++)
-		describe_event(&events->attr[event], plan, event);
+	for (uint32_t event = 0; event < plan->n_events; event++) {
+		const int32_t leader = plan->event[event].spec.leader;
+
+		if (leader < 0 || (uint32_t)leader > event ||
+		    plan->event[leader].spec.leader != leader)
+			return -EINVAL;
+		events->leader[event] = (uint32_t)leader;
+		gn_sampled_events_attr(&events->attr[event], plan, event);
+	}
 	return 0;
 }
 
@@ -265,6 +314,7 @@ void gn_sampled_events_close(struct gn_sampled_events *events)
 	free(events->fd);
 	free(events->cpu);
 	free(events->attr);
+	free(events->leader);
 	free(events->ring);
 	memset(events, 0, sizeof(*events));
 	events->anchor = -1;

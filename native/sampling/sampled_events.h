@@ -14,11 +14,17 @@
 
 #define GN_SAMPLED_EVENTS_MAX 64u
 
+/*
+ * An event with a leader that it is not itself (spec.leader) takes no samples: those of its leader,
+ * which comes before it, have what it has counted.
+ */
 struct gn_sampled_event {
 	struct gn_event_spec spec;
 	uint64_t period; /* events, or nanoseconds, per sample; samples per second: */
 	int is_frequency;
 	int counts_more; /* a clock that counts the modes, too, in which it is not sampled */
+	uint64_t more;	  /* PERF_SAMPLE_* besides what each sample has (sample_record.h) */
+	uint32_t precise; /* perf_event_attr.precise_ip */
 };
 
 struct gn_sampling_plan {
@@ -50,7 +56,8 @@ struct gn_sampled_events {
 	struct gn_ring *ring; /* by CPU; of one that is off it is not mapped */
 	int *cpu;
 	uint32_t n_cpus;
-	struct perf_event_attr *attr; /* of each event of the plan */
+	struct perf_event_attr *attr; /* of each event of the plan, */
+	uint32_t *leader;	      /* and which one leads it: most lead themselves */
 	uint32_t n_events;
 	pid_t target; /* that is started; -1: there are others, or they run already */
 	struct gn_event_numbers numbers;
@@ -64,6 +71,13 @@ int gn_sampled_events_open(struct gn_sampled_events *events, const struct gn_sam
 void gn_sampled_events_disable(const struct gn_sampled_events *events);
 void gn_sampled_events_close(struct gn_sampled_events *events);
 
+/*
+ * Opens an event, as `attr` says, beside those of the same target and CPU that were opened before
+ * it: `fd` has their descriptors. -ESRCH where its leader is none of them.
+ */
+int gn_sampled_events_open_one(const struct gn_sampled_events *events, struct perf_event_attr *attr,
+			       uint32_t event, pid_t target, int cpu, const int *fd);
+
 /* The descriptor whose ring a CPU's events write to; -1: the CPU is off. */
 int gn_sampled_events_ring_fd(const struct gn_sampled_events *events, uint32_t cpu);
 
@@ -71,8 +85,9 @@ int gn_sampled_events_ring_fd(const struct gn_sampled_events *events, uint32_t c
 void gn_disable_events(const int *fd, uint32_t n);
 void gn_close_events(int *fd, uint32_t n);
 
-/* What each sample has, PERF_SAMPLE_*. */
-uint64_t gn_sampled_type(const struct gn_sampling_plan *plan);
+/* As what an event of a plan is opened. */
+void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampling_plan *plan,
+			    uint32_t event);
 
 /*
  * Where the time is: in samples behind header, identifier, ip and tid, in other records before cpu

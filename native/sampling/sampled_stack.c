@@ -170,6 +170,7 @@ void gn_stack_paths_add(struct gn_stack_paths *paths, struct gn_process *process
 		unwind(paths, process, tid, stack, &result);
 	else
 		sample->flags |= GN_SAMPLE_KERNEL_ONLY;
+	paths->n_frames = result.n;
 	sample->end = (uint8_t)result.end;
 	if (result.n_guessed)
 		sample->flags |= GN_SAMPLE_GUESSED;

@@ -34,6 +34,7 @@ struct gn_stack_paths {
 	uint32_t *module_of_file;
 	uint32_t n_files;
 	uint32_t n_modules;
+	uint32_t n_frames; /* of the last stack */
 	struct gn_unwind_frame frame[GN_FRAMES_MAX];
 };
 

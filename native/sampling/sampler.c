@@ -12,9 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "group_values.h"
+#include "kept_stacks.h"
 #include "kernel_names.h"
 #include "processes.h"
+#include "record_words.h"
 #include "sample_file.h"
+#include "sample_record.h"
 #include "sampled_stack.h"
 #include "signal_events.h"
 #include "thread_times.h"
@@ -41,11 +45,12 @@ struct gn_sampler {
 	struct gn_processes processes;
 	struct gn_stack_paths paths;
 	struct gn_sample_file out;
+	struct gn_kept_stacks kept;
 	struct gn_sampling_facts facts;
 	uint32_t n_processes, n_threads; /* that have a number */
-	uint64_t sample_type;
-	struct pollfd *polled;	/* one for each ring, the wish to stop, and the socket */
-	uint32_t *polled_event; /* which of its CPU's events a ring is polled by */
+	uint32_t n_written;		 /* samples, whose numbers other records have */
+	struct pollfd *polled;		 /* one for each ring, the wish to stop, and the socket */
+	uint32_t *polled_event;		 /* which of its CPU's events a ring is polled by */
 	pthread_t thread;
 	int is_disabled;
 	_Alignas(8) char whole[GN_RING_RECORD_MAX];
@@ -60,41 +65,6 @@ static uint64_t now_ns(clockid_t clock)
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
-
-/* A record as words behind its header, read one after the other; `n` of them are left. */
-struct words {
-	const uint64_t *next;
-	size_t n;
-	int is_short;
-};
-
-static const uint64_t *take(struct words *words, uint64_t n)
-{
-	const uint64_t *taken = words->next;
-
-	if (words->is_short || n > words->n) {
-		words->is_short = 1;
-		return NULL;
-	}
-	words->next += n;
-	words->n -= n;
-	return taken;
-}
-
-static uint64_t take_one(struct words *words)
-{
-	const uint64_t *taken = take(words, 1);
-
-	return taken ? *taken : 0;
-}
-
-/* The two halves of a word, in the order in which they lie. */
-static void take_two(struct words *words, uint32_t half[2])
-{
-	const uint64_t word = take_one(words);
-
-	memcpy(half, &word, sizeof(word));
-}
 
 static uint64_t before_end(const struct perf_event_header *header, size_t bytes)
 {
@@ -147,94 +117,108 @@ static void number_thread(struct gn_sampler *s, struct gn_thread *thread)
 	}
 }
 
-static void take_stack(const struct gn_sampler *s, struct words *words,
-		       struct gn_sampled_stack *stack)
+/* What the members of a group have counted since the thread's last sample, each as a record. */
+static void write_values(struct gn_sampler *s, struct gn_thread *thread,
+			 const struct gn_sample_record *taken,
+			 const struct gn_event_numbers *numbers)
 {
-	stack->n_kernel = take_one(words);
-	stack->kernel = take(words, stack->n_kernel);
-	if (s->sample_type & PERF_SAMPLE_REGS_USER) {
-		stack->abi = take_one(words);
-		if (stack->abi) {
-			const int machine = gn_unwind_own_machine();
+	uint64_t since[GN_SAMPLED_EVENTS_MAX];
+	const uint32_t n = taken->n_values < GN_SAMPLED_EVENTS_MAX ? (uint32_t)taken->n_values : 0;
 
-			stack->n_registers = (size_t)__builtin_popcountll(
-				gn_unwind_perf_mask((enum gn_unwind_machine)machine));
-			stack->registers = take(words, stack->n_registers);
-		}
+	if (gn_group_values_take(&thread->group_values, taken->value, n, since)) {
+		count_loss(s, NULL, GN_LOSS_MEMORY, 1);
+		return;
 	}
-	if (s->sample_type & PERF_SAMPLE_STACK_USER) {
-		const uint64_t bytes = take_one(words);
+	for (uint32_t i = 1; i < n; i++) {
+		struct gn_sample_value value = {.value = since[i], .sample = s->n_written};
 
-		stack->stack = take(words, bytes / sizeof(uint64_t));
-		if (bytes)
-			stack->stack_bytes = take_one(words);
-		if (stack->stack_bytes > bytes)
-			words->is_short = 1;
+		if (since[i] && gn_event_numbers_find(numbers, taken->value[i].id, &value.event))
+			gn_sample_append(&s->out, GN_SAMPLE_VALUE, &value);
 	}
 }
 
-static void on_sample(struct gn_sampler *s, const struct perf_event_header *header,
-		      struct words *words)
+static void write_data(struct gn_sampler *s, const struct gn_sample_record *taken)
+{
+	const struct gn_sample_data data = {
+		.address = taken->data_address,
+		.source = taken->data_source,
+		.latency = taken->weight,
+		.sample = s->n_written,
+	};
+
+	gn_sample_append(&s->out, GN_SAMPLE_DATA, &data);
+}
+
+static void on_sample(struct gn_sampler *s, const struct perf_event_header *header)
 {
 	struct gn_sample_sample sample = {0};
-	struct gn_sampled_stack stack = {0};
+	struct gn_sample_record taken;
+	const struct gn_event_numbers *numbers = &s->signals.numbers;
+	const uint64_t id = gn_sample_record_id(header);
 	struct gn_thread *thread;
-	uint32_t task[2], cpu[2];
-	uint64_t id, address;
+	uint64_t type;
 	uint32_t event;
 
-	id = take_one(words);
-	address = take_one(words);
-	take_two(words, task);
-	sample.time_ns = take_one(words);
-	take_two(words, cpu);
-	sample.weight = take_one(words);
-	take_stack(s, words, &stack);
-	if (words->is_short) {
+	if (gn_event_numbers_find(numbers, id, &event)) {
+		sample.flags = GN_SAMPLE_SIGNALLED;
+	} else {
+		numbers = &s->events.numbers;
+		if (!gn_event_numbers_find(numbers, id, &event))
+			event = 0;
+	}
+	type = s->events.attr[event].sample_type;
+	if (gn_sample_record_read(&taken, header, type)) {
 		count_loss(s, NULL, GN_LOSS_SPOILT, 1);
 		return;
 	}
-	/* Without a chain of the kernel's own there is still the address. */
-	if (!stack.n_kernel &&
-	    (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL) {
-		stack.kernel = &address;
-		stack.n_kernel = 1;
-	}
-	if (gn_event_numbers_find(&s->signals.numbers, id, &event)) {
-		sample.flags = GN_SAMPLE_SIGNALLED;
-	} else if (gn_signal_events_cover(&s->signals, (int32_t)task[0], sample.time_ns)) {
+	if (!sample.flags && gn_signal_events_cover(&s->signals, taken.pid, taken.time_ns)) {
 		s->facts.left_out++;
 		return;
-	} else if (!gn_event_numbers_find(&s->events.numbers, id, &event)) {
-		event = 0;
 	}
-	thread = gn_processes_thread(&s->processes, (int32_t)task[0], (int32_t)task[1]);
+	/* Without a chain of the kernel's own there is still the address. */
+	if (!taken.stack.n_kernel &&
+	    (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL) {
+		taken.stack.kernel = &taken.ip;
+		taken.stack.n_kernel = 1;
+	}
+	thread = gn_processes_thread(&s->processes, taken.pid, taken.tid);
 	if (!thread) {
 		count_loss(s, NULL, GN_LOSS_MEMORY, 1);
 		return;
 	}
 	number_thread(s, thread);
+	sample.time_ns = taken.time_ns;
+	sample.weight =
+		type & PERF_SAMPLE_PERIOD ? taken.period : s->events.attr[event].sample_period;
 	sample.thread = thread->number;
-	sample.cpu = (uint16_t)cpu[0];
+	sample.cpu = (uint16_t)taken.cpu;
 	sample.event = (uint16_t)event;
-	gn_stack_paths_add(&s->paths, thread->process, thread->tid, &stack, &sample);
+	gn_stack_paths_add(&s->paths, thread->process, thread->tid, &taken.stack, &sample);
+	if (s->kept.file && taken.stack.abi)
+		gn_kept_stacks_add(&s->kept, thread->process, &taken, s->paths.frame,
+				   s->paths.n_frames, sample.end);
 	gn_sample_append(&s->out, GN_SAMPLE_SAMPLE, &sample);
+	if (type & PERF_SAMPLE_READ)
+		write_values(s, thread, &taken, numbers);
+	if (type & PERF_SAMPLE_ADDR)
+		write_data(s, &taken);
+	s->n_written++;
 	s->facts.samples++;
 }
 
-static int on_mapping(struct gn_sampler *s, struct words *words)
+static int on_mapping(struct gn_sampler *s, struct gn_words *words)
 {
 	struct gn_unwind_mapping mapping = {0};
 	uint32_t task[2], device[2], rights[2];
 
-	take_two(words, task);
-	mapping.start = take_one(words);
-	mapping.length = take_one(words);
-	mapping.file_offset = take_one(words);
-	take_two(words, device);
-	mapping.inode = take_one(words);
-	mapping.generation = take_one(words);
-	take_two(words, rights);
+	gn_words_take_two(words, task);
+	mapping.start = gn_words_take_one(words);
+	mapping.length = gn_words_take_one(words);
+	mapping.file_offset = gn_words_take_one(words);
+	gn_words_take_two(words, device);
+	mapping.inode = gn_words_take_one(words);
+	mapping.generation = gn_words_take_one(words);
+	gn_words_take_two(words, rights);
 	mapping.device = makedev(device[0], device[1]);
 	mapping.prot = rights[0];
 	mapping.path = (const char *)words->next;
@@ -245,13 +229,13 @@ static int on_mapping(struct gn_sampler *s, struct words *words)
 }
 
 static int on_name(struct gn_sampler *s, const struct perf_event_header *header,
-		   struct words *words)
+		   struct gn_words *words)
 {
 	struct gn_thread *thread;
 	char name[GN_TASK_NAME] = "";
 	uint32_t task[2];
 
-	take_two(words, task);
+	gn_words_take_two(words, task);
 	if (words->is_short)
 		return 0;
 	strncpy(name, (const char *)words->next,
@@ -281,25 +265,25 @@ static void number_ended(struct gn_sampler *s, uint32_t pid, uint32_t tid)
 
 /* What a thread that has ended counted of an event. */
 static void on_count(struct gn_sampler *s, const struct perf_event_header *header,
-		     struct words *words)
+		     struct gn_words *words)
 {
 	uint64_t counted;
 	uint32_t task[2];
 
-	take_two(words, task);
-	counted = take_one(words);
+	gn_words_take_two(words, task);
+	counted = gn_words_take_one(words);
 	if (!words->is_short)
 		gn_thread_times_add(&s->times, &s->out, (int32_t)task[1],
 				    before_end(header, sizeof(uint64_t)), counted);
 }
 
-static int on_fork(struct gn_sampler *s, struct words *words, int is_exit)
+static int on_fork(struct gn_sampler *s, struct gn_words *words, int is_exit)
 {
 	uint32_t task[2], parent[2], thread[2];
 
 	/* pid, ppid; tid, ptid */
-	take_two(words, task);
-	take_two(words, thread);
+	gn_words_take_two(words, task);
+	gn_words_take_two(words, thread);
 	if (words->is_short)
 		return 0;
 	parent[0] = task[1];
@@ -315,12 +299,11 @@ static int on_fork(struct gn_sampler *s, struct words *words, int is_exit)
 
 static void on_record(struct gn_sampler *s, const struct perf_event_header *header)
 {
-	struct words words = {(const uint64_t *)(header + 1),
-			      (header->size - sizeof(*header)) / sizeof(uint64_t), 0};
+	struct gn_words words = gn_words_of(header);
 	int failed = 0;
 
 	if (header->type == PERF_RECORD_SAMPLE) {
-		on_sample(s, header, &words);
+		on_sample(s, header);
 		return;
 	}
 	/* Behind every other record stand the words of sample_id_all. */
@@ -344,8 +327,8 @@ static void on_record(struct gn_sampler *s, const struct perf_event_header *head
 		on_count(s, header, &words);
 		break;
 	case PERF_RECORD_LOST:
-		take_one(&words);
-		count_loss(s, header, GN_LOSS_SAMPLES, take_one(&words));
+		gn_words_take_one(&words);
+		count_loss(s, header, GN_LOSS_SAMPLES, gn_words_take_one(&words));
 		break;
 	case PERF_RECORD_THROTTLE:
 		count_loss(s, header, GN_LOSS_THROTTLED, 1);
@@ -560,6 +543,7 @@ static void free_sampler(struct gn_sampler *s)
 	gn_stack_paths_end(&s->paths);
 	gn_processes_end(&s->processes);
 	gn_sample_file_close(&s->out);
+	gn_kept_stacks_close(&s->kept);
 	gn_signal_events_end(&s->signals);
 	gn_thread_times_close(&s->times);
 	gn_waiting_events_close(&s->waiting);
@@ -585,7 +569,12 @@ static int begin_file(struct gn_sampler *s, const struct gn_sampling_plan *plan,
 	gn_sample_append(&s->out, GN_SAMPLE_SETUP, &setup);
 	for (uint32_t i = 0; i < plan->n_events; i++)
 		gn_sample_append_text(&s->out, GN_SAMPLE_EVENT, i, output->event[i]);
-	return 0;
+	if (output->kept)
+		result = gn_kept_stacks_open(&s->kept, output->kept, output->rank,
+					     output->kept_bytes);
+	if (result)
+		unlink(output->path);
+	return result;
 }
 
 static int begin_thread(struct gn_sampler *s)
@@ -631,7 +620,6 @@ int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan 
 	result = gn_thread_times_begin(&s->times, plan, &s->events);
 	if (result)
 		goto fail;
-	s->sample_type = gn_sampled_type(plan);
 	s->facts.ring_bytes = s->events.ring_bytes;
 	failure->step = GN_STEP_FILE;
 	result = begin_file(s, plan, output);
@@ -645,6 +633,8 @@ int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan 
 		result = begin_thread(s);
 	if (result) {
 		unlink(output->path);
+		if (output->kept)
+			unlink(output->kept);
 		goto fail;
 	}
 	*sampler = s;
@@ -663,6 +653,7 @@ void gn_sampler_stop(struct gn_sampler *s, struct gn_sampling_facts *facts)
 		;
 	pthread_join(s->thread, NULL);
 	s->facts.status = gn_record_file_status(s->out.file);
+	s->facts.kept = s->kept.n;
 	*facts = s->facts;
 	free_sampler(s);
 }

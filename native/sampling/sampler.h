@@ -16,6 +16,8 @@ struct gn_sampling_output {
 	const char *path;	  /* of the record file, which must not exist */
 	int32_t rank;		  /* of this task of a job, -1: none */
 	const char *const *event; /* of each event what readers need to know: JSON */
+	const char *kept;	  /* of the file of stacks (kept_stacks.h); NULL: none are kept */
+	uint64_t kept_bytes;	  /* as far as these go */
 };
 
 /* 0 or a negative errno with what failed; then nothing is left. */
@@ -26,6 +28,7 @@ struct gn_sampling_facts {
 	uint64_t samples;
 	uint64_t lost;
 	uint64_t left_out; /* of processes with events of their own, which stand for these */
+	uint64_t kept;	   /* stacks */
 	uint64_t ring_bytes;
 	uint64_t cpu_ns; /* that the thread took */
 	int status;	 /* 0, or the errno that ended recording */

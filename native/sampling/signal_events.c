@@ -83,23 +83,28 @@ static int is_known_to_be_safe(void)
 	return major > LINUX_MAJOR || (major == LINUX_MAJOR && minor >= LINUX_MINOR);
 }
 
-/* Only of threads of the process: a child that it forks asks for itself. */
+/*
+ * Only of threads of the process: a child that it forks asks for itself. `fd` has those of the
+ * same thread and CPU.
+ */
 static int open_signalling(const struct gn_sampled_events *events, uint32_t event, pid_t tid,
-			   int cpu, int tells_tasks)
+			   int cpu, int tells_tasks, const int *fd)
 {
 #ifdef PERF_ATTR_SIZE_VER7
 	struct perf_event_attr attr = events->attr[event];
 
 	attr.inherit = attr.inherit_thread = 1;
-	attr.remove_on_exec = attr.sigtrap = 1;
-	attr.sig_data = GN_SIGNAL_DATA;
+	attr.remove_on_exec = 1;
+	/* A member of a group takes no samples. */
+	attr.sigtrap = events->leader[event] == event;
+	attr.sig_data = attr.sigtrap ? GN_SIGNAL_DATA : 0;
 	attr.disabled = attr.enable_on_exec = 0;
 	if (!tells_tasks)
 		attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
 	attr.size = gn_attr_size(&attr);
-	return gn_perf_open(&attr, tid, cpu, -1);
+	return gn_sampled_events_open_one(events, &attr, event, tid, cpu, fd);
 #else
-	(void)events, (void)event, (void)tid, (void)cpu, (void)tells_tasks;
+	(void)events, (void)event, (void)tid, (void)cpu, (void)tells_tasks, (void)fd;
 	return -EOPNOTSUPP;
 #endif
 }
@@ -111,10 +116,11 @@ static int open_of_thread(struct gn_signal_events *signals, struct gn_signal_pro
 
 	for (uint32_t cpu = 0; cpu < events->n_cpus; cpu++) {
 		const int ring = gn_sampled_events_ring_fd(events, cpu);
+		const int *of_cpu = &process->fd[process->n_fds];
 
 		for (uint32_t event = 0; ring >= 0 && event < events->n_events; event++) {
-			const int fd =
-				open_signalling(events, event, tid, events->cpu[cpu], tells_tasks);
+			const int fd = open_signalling(events, event, tid, events->cpu[cpu],
+						       tells_tasks, of_cpu);
 			int failed;
 
 			if (fd < 0)

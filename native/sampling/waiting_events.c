@@ -6,26 +6,30 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static int open_waiting(const struct gn_sampled_events *events, uint32_t cpu, uint32_t event)
+/* `fd` has those of the same CPU. */
+static int open_waiting(const struct gn_sampled_events *events, uint32_t cpu, uint32_t event,
+			const int *fd)
 {
 	struct perf_event_attr attr = events->attr[event];
 
-	attr.disabled = attr.enable_on_exec = 1;
-	return gn_perf_open(&attr, events->target, events->cpu[cpu], -1);
+	attr.disabled = attr.enable_on_exec = events->leader[event] == event;
+	return gn_sampled_events_open_one(events, &attr, event, events->target, events->cpu[cpu],
+					  fd);
 }
 
 static int open_all(struct gn_waiting_events *waiting, struct gn_sampled_events *events)
 {
 	for (uint32_t cpu = 0; cpu < events->n_cpus; cpu++) {
 		const int ring = gn_sampled_events_ring_fd(events, cpu);
+		int *of_cpu = &waiting->fd[cpu * events->n_events];
 
 		for (uint32_t event = 0; ring >= 0 && event < events->n_events; event++) {
-			const int fd = open_waiting(events, cpu, event);
+			const int fd = open_waiting(events, cpu, event, of_cpu);
 			int failed;
 
 			if (fd < 0)
 				return fd;
-			waiting->fd[cpu * events->n_events + event] = fd;
+			of_cpu[event] = fd;
 			if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0)
 				return -errno;
 			failed = gn_event_numbers_add(&events->numbers, fd, event);

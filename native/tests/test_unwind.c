@@ -206,7 +206,11 @@ static void test_mappings_replace(void)
 	gn_unwind_files_free(files);
 }
 
+#if defined(__x86_64__) || defined(__aarch64__)
+
 #if defined(__x86_64__)
+
+#define DWARF_SP 7
 
 /* Order of gregset_t: what <ucontext.h> numbers, by DWARF's numbers. */
 static const uint8_t context_order[17] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
@@ -221,6 +225,33 @@ static struct gn_unwind_registers registers_of(const ucontext_t *context)
 		registers.value[i] = (uint64_t)context->uc_mcontext.gregs[context_order[i]];
 	return registers;
 }
+
+static uint64_t pc_of(const ucontext_t *context)
+{
+	return (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+}
+
+#else
+
+#define DWARF_SP 31
+
+static struct gn_unwind_registers registers_of(const ucontext_t *context)
+{
+	struct gn_unwind_registers registers = {.machine = GN_UNWIND_AARCH64};
+
+	for (unsigned int i = 0; i < 31; i++)
+		registers.value[i] = context->uc_mcontext.regs[i];
+	registers.value[31] = context->uc_mcontext.sp;
+	registers.value[32] = context->uc_mcontext.pc;
+	return registers;
+}
+
+static uint64_t pc_of(const ucontext_t *context)
+{
+	return context->uc_mcontext.pc;
+}
+
+#endif
 
 struct own {
 	struct gn_unwind_files *files;
@@ -248,7 +279,7 @@ static void close_own(void)
 static void unwind_own(const ucontext_t *context, size_t bytes, int thread)
 {
 	struct gn_unwind_registers registers = registers_of(context);
-	const uint64_t sp = registers.value[7];
+	const uint64_t sp = registers.value[DWARF_SP];
 	size_t n = gn_process_read(getpid(), sp, copy, bytes);
 
 	registers.thread = thread;
@@ -319,13 +350,13 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	(void)number;
 	(void)info;
 	CHECK_EQ(getcontext(&here), 0);
-	unwind_own(&here, 8192, (int)syscall(SYS_gettid));
+	/* arm64 has 5 KiB of registers in a signal's frame. */
+	unwind_own(&here, 16384, (int)syscall(SYS_gettid));
 	/* This handler, the kernel's way back, what was interrupted. */
 	CHECK(own.result.n > 3);
 	CHECK_EQ(own.frames[1].flags, GN_UNWIND_SIGNAL | GN_UNWIND_RETURN);
 	CHECK_EQ(own.frames[2].flags, 0);
-	CHECK_EQ(own.frames[2].address,
-		 ((ucontext_t *)context)->uc_mcontext.gregs[context_order[16]]);
+	CHECK_EQ(own.frames[2].address, pc_of(context));
 }
 
 static void handle(int flags)
@@ -422,9 +453,16 @@ static void test_thread(void)
 /* Code that a compiler made at run time: it keeps frame pointers and has no rules. */
 static void test_generated_code(void)
 {
+#if defined(__x86_64__)
 	/* push %rbp; mov %rsp, %rbp; sub $0x40, %rsp; call *%rdi; nop; leave; ret */
 	static const uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec,
 				       0x40, 0xff, 0xd7, 0x90, 0xc9, 0xc3};
+	const uint64_t behind_call = 10;
+#else
+	/* stp x29, x30, [sp, #-32]!; mov x29, sp; blr x0; ldp x29, x30, [sp], #32; ret */
+	static const uint32_t code[] = {0xa9be7bfd, 0x910003fd, 0xd63f0000, 0xa8c27bfd, 0xd65f03c0};
+	const uint64_t behind_call = 12;
+#endif
 	void (*generated)(void (*function)(void));
 	uint8_t *memory =
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -432,12 +470,13 @@ static void test_generated_code(void)
 
 	memcpy(memory, code, sizeof(code));
 	CHECK_EQ(mprotect(memory, 4096, PROT_READ | PROT_EXEC), 0);
+	__builtin___clear_cache((char *)memory, (char *)memory + sizeof(code));
 	memcpy(&generated, &memory, sizeof(generated));
 	open_own();
 	generated((void (*)(void))in_thread);
 	CHECK_EQ(own.result.end, GN_UNWIND_COMPLETE);
 	CHECK_EQ(own.result.n_guessed, 0);
-	CHECK_EQ(own.frames[3].address, (uint64_t)(uintptr_t)memory + 10);
+	CHECK_EQ(own.frames[3].address, (uint64_t)(uintptr_t)memory + behind_call);
 	CHECK_EQ(own.frames[3].file, GN_UNWIND_NO_FILE);
 	CHECK_EQ(own.frames[3].offset, own.frames[3].address - 1);
 	for (unsigned int i = 0; i < own.result.n; i++)
@@ -457,16 +496,43 @@ static void test_too_deep(void)
 	registers = registers_of(&context);
 	CHECK_EQ(gn_unwind_stack(own.space, &registers, NULL, 0, 0, own.frames, 0, &result),
 		 -EINVAL);
-	gn_process_read(getpid(), registers.value[7], copy, STACK_BYTES);
-	CHECK_EQ(gn_unwind_stack(own.space, &registers, copy, registers.value[7], STACK_BYTES / 4,
-				 own.frames, 2, &result),
+	gn_process_read(getpid(), registers.value[DWARF_SP], copy, STACK_BYTES);
+	CHECK_EQ(gn_unwind_stack(own.space, &registers, copy, registers.value[DWARF_SP],
+				 STACK_BYTES / 4, own.frames, 2, &result),
 		 0);
 	CHECK_EQ(result.n, 2);
 	CHECK_EQ(result.end, GN_UNWIND_TOO_DEEP);
 	close_own();
 }
 
-/* An address in the vDSO has its rules from memory. */
+#if defined(__aarch64__)
+
+/* Its functions have no rules and keep their return addresses in x30. */
+static __attribute__((noinline)) void in_vdso(uint64_t address)
+{
+	struct gn_unwind_registers registers;
+	ucontext_t context;
+	size_t n;
+
+	CHECK_EQ(getcontext(&context), 0);
+	registers = registers_of(&context);
+	registers.value[30] = pc_of(&context);
+	registers.value[32] = address;
+	n = gn_process_read(getpid(), registers.value[31], copy, STACK_BYTES);
+	CHECK_EQ(gn_unwind_stack(own.space, &registers, copy, registers.value[31], n, own.frames,
+				 FRAMES_MAX, &own.result),
+		 0);
+	CHECK_EQ(own.result.end, GN_UNWIND_COMPLETE);
+	CHECK_EQ(own.frames[0].address, address);
+	CHECK_EQ(own.frames[1].address, pc_of(&context));
+	CHECK_EQ(own.frames[1].flags, GN_UNWIND_RETURN | GN_UNWIND_GUESSED);
+	CHECK_EQ(own.frames[2].address, (uint64_t)(uintptr_t)__builtin_return_address(0));
+	CHECK_EQ(own.result.n_guessed, 1);
+}
+
+#endif
+
+/* An address in the vDSO has its rules from memory, where it has any. */
 static void test_vdso(void)
 {
 	const uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
@@ -481,7 +547,11 @@ static void test_vdso(void)
 	place = gn_space_place(own.space, vdso + 64);
 	CHECK(place.file);
 	CHECK(!strcmp(place.file->path, "[vdso]"));
+#if defined(__aarch64__)
+	in_vdso(vdso + 64);
+#else
 	CHECK(gn_entry_index_count(&place.file->index) > 0);
+#endif
 	CHECK(gn_unwind_file_build_id(own.files, place.mapping->file, build_id) > 0);
 	close_own();
 }
@@ -513,7 +583,7 @@ int main(void)
 	RUN(test_expressions);
 	RUN(test_mappings_replace);
 	RUN(test_files_that_are_none);
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 	RUN(test_own_stack);
 	RUN(test_signal_handler);
 	RUN(test_alternate_stack);

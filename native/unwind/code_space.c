@@ -58,6 +58,32 @@ void gn_unwind_space_clear(struct gn_unwind_space *space)
 {
 	forget_code(space);
 	space->n = space->last = 0;
+	space->changes++;
+}
+
+uint64_t gn_unwind_space_changes(const struct gn_unwind_space *space)
+{
+	return space->changes;
+}
+
+int gn_unwind_space_mapping(const struct gn_unwind_space *space, uint32_t number,
+			    struct gn_unwind_mapping *mapping)
+{
+	for (uint32_t i = 0; i < space->n; i++) {
+		const struct gn_mapping *found = &space->mappings[i];
+		const char *path;
+
+		if (!found->is_code || number--)
+			continue;
+		path = gn_unwind_file_path(space->files, found->file);
+		*mapping = (struct gn_unwind_mapping){.start = found->start,
+						      .length = found->end - found->start,
+						      .file_offset = found->file_offset,
+						      .path = path ? path : "",
+						      .prot = PROT_EXEC};
+		return 0;
+	}
+	return -ENOENT;
 }
 
 /* The first mapping that ends behind an address. */
@@ -84,6 +110,7 @@ int gn_unwind_space_map(struct gn_unwind_space *space, const struct gn_unwind_ma
 
 	if (!mapping->length || end < start)
 		return -EINVAL;
+	space->changes++;
 	first = first_behind(space, start);
 	for (behind = first; behind < space->n && all[behind].start < end; behind++)
 		;

@@ -20,6 +20,7 @@ struct gn_unwind_space {
 	struct gn_mapping *mappings;
 	uint32_t n;
 	uint32_t capacity;
+	uint64_t changes;
 	/* Where the last address was. */
 	uint32_t last;
 	struct gn_rule_cache code_rows;

@@ -61,6 +61,29 @@ static bool follow_frame_pointer(struct gn_walk *walk)
 	return true;
 }
 
+/*
+ * On aarch64 a frame pointer tells nothing of the stack pointer of the frame outside: the record
+ * that it points to may lie anywhere in a frame. Where that one's rules say where it saved its own
+ * frame pointer, there it is.
+ */
+static void find_stack_pointer(struct gn_walk *walk, const struct gn_rule_row *row)
+{
+	struct gn_unwind_registers *registers = &walk->registers;
+	const uint8_t frame_pointer = walk->machine->frame_pointer;
+
+	if (registers->machine != GN_UNWIND_AARCH64 || !(walk->flags & GN_UNWIND_FRAME_POINTER) ||
+	    row->cfa_kind != GN_RULE_OFFSET || row->base != walk->machine->stack_pointer)
+		return;
+	for (unsigned int i = 0; i < row->n_rules; i++) {
+		const struct gn_rule *rule = &row->rules[i];
+
+		if (rule->target == frame_pointer && rule->kind == GN_RULE_AT_OFFSET)
+			registers->value[walk->machine->stack_pointer] =
+				registers->value[frame_pointer] - (uint64_t)(int64_t)rule->value -
+				(uint64_t)(int64_t)row->cfa_value;
+	}
+}
+
 /* The stack that a signal interrupted: mostly the one that the handler runs on, else a second copy
  * of it is needed. False if it cannot be had. */
 static bool enter_interrupted(struct gn_walk *walk, uint64_t signal_frame)
@@ -79,10 +102,13 @@ static bool enter_interrupted(struct gn_walk *walk, uint64_t signal_frame)
 static bool step(struct gn_walk *walk, const struct gn_rule_row *row,
 		 const struct gn_elf_image *image, enum gn_unwind_end *end)
 {
-	const uint64_t sp = stack_pointer(walk);
 	const bool was_executing = is_executing(walk);
-	int error = gn_frame_step(row, image, &walk->memory, was_executing, &walk->registers);
+	uint64_t sp;
+	int error;
 
+	find_stack_pointer(walk, row);
+	sp = stack_pointer(walk);
+	error = gn_frame_step(row, image, &walk->memory, was_executing, &walk->registers);
 	if (error) {
 		*end = end_of(error);
 		return false;

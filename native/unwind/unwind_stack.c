@@ -46,44 +46,62 @@ static bool guess(struct gn_walk *walk, unsigned int nested, uint32_t *looked_at
 /* An address that stands behind a call, and from which the rules lead to the outermost function, is
  * taken for the frame's return address. The caller may have no rules either, if it is plain that
  * it called this function. */
-static bool search(const struct guess *guessed, uint64_t first, uint64_t bytes)
+static bool try_caller(const struct guess *guessed, uint64_t address, uint64_t sp)
 {
 	struct gn_walk *walk = guessed->walk;
 	const uint64_t pc = walk->registers.value[walk->machine->program_counter];
+	struct gn_walk attempt;
+	enum gn_unwind_end end;
+	bool is_caller;
+
+	if (!address || !gn_space_is_behind_call(walk->space, walk->registers.machine, address) ||
+	    is_function(walk, address))
+		return false;
+	is_caller = calls_function_of(walk, address, pc);
+	if (guessed->is_strict && !is_caller)
+		return false;
+	attempt = *walk;
+	attempt.registers.value[walk->machine->stack_pointer] = sp;
+	attempt.registers.value[walk->machine->program_counter] = address;
+	attempt.flags = GN_UNWIND_RETURN | GN_UNWIND_GUESSED;
+	end = gn_walk(&attempt);
+	*guessed->looked_at += attempt.n - walk->n;
+	if (end == GN_UNWIND_COMPLETE ||
+	    (end == GN_UNWIND_NO_RULES && attempt.n == walk->n + 1 &&
+	     guessed->nested < NESTED_MAX && is_caller &&
+	     guess(&attempt, guessed->nested + 1, guessed->looked_at))) {
+		*walk = attempt;
+		return true;
+	}
+	return false;
+}
+
+static bool search(const struct guess *guessed, uint64_t first, uint64_t bytes)
+{
+	struct gn_walk *walk = guessed->walk;
 
 	first = (first + 7) & ~(uint64_t)7;
 	for (uint64_t slot = first; slot - first < bytes; slot += 8) {
-		struct gn_walk attempt;
-		enum gn_unwind_end end;
 		uint64_t address;
-		bool is_caller;
 
 		if (*guessed->looked_at > SEARCH_FRAMES_MAX ||
 		    gn_memory_read(&walk->memory, slot, &address, 8))
 			return false;
-		address &= walk->machine->address_mask;
-		if (!address ||
-		    !gn_space_is_behind_call(walk->space, walk->registers.machine, address) ||
-		    is_function(walk, address))
-			continue;
-		is_caller = calls_function_of(walk, address, pc);
-		if (guessed->is_strict && !is_caller)
-			continue;
-		attempt = *walk;
-		attempt.registers.value[walk->machine->stack_pointer] = slot + 8;
-		attempt.registers.value[walk->machine->program_counter] = address;
-		attempt.flags = GN_UNWIND_RETURN | GN_UNWIND_GUESSED;
-		end = gn_walk(&attempt);
-		*guessed->looked_at += attempt.n - walk->n;
-		if (end == GN_UNWIND_COMPLETE ||
-		    (end == GN_UNWIND_NO_RULES && attempt.n == walk->n + 1 &&
-		     guessed->nested < NESTED_MAX && is_caller &&
-		     guess(&attempt, guessed->nested + 1, guessed->looked_at))) {
-			*walk = attempt;
+		if (try_caller(guessed, address & walk->machine->address_mask, slot + 8))
 			return true;
-		}
 	}
 	return false;
+}
+
+/* On aarch64 a function that calls no other one leaves its return address in x30. */
+static bool is_in_link_register(const struct guess *guessed)
+{
+	const struct gn_walk *walk = guessed->walk;
+	const struct gn_unwind_registers *registers = &walk->registers;
+
+	return registers->machine == GN_UNWIND_AARCH64 && !(walk->flags & GN_UNWIND_RETURN) &&
+	       try_caller(guessed, registers->value[30] & walk->machine->address_mask,
+			  registers->value[walk->machine->stack_pointer]);
 }
 
 /* A frame that is aligned to a page, as that of OpenBLAS's kernels, has its end in a register. */
@@ -111,7 +129,8 @@ static bool guess(struct gn_walk *walk, unsigned int nested, uint32_t *looked_at
 	const struct guess any = {walk, nested, looked_at, false};
 	const uint64_t sp = walk->registers.value[walk->machine->stack_pointer];
 
-	if (search(&strict, sp, SEARCH_BYTES) || search_by_registers(&strict))
+	if (is_in_link_register(&any) || search(&strict, sp, SEARCH_BYTES) ||
+	    search_by_registers(&strict))
 		return true;
 	/* Up to the end of an aligned frame lies a buffer, whoever wrote there last. */
 	if (sp % PAGE_BYTES == 0 && search_by_registers(&any))

@@ -15,7 +15,7 @@ from guest.recipe import MACHINES, Architecture, Machine
 from guest.trouble import GuestError, last_lines
 
 _FOLDER = image.HERE.parents[1] / "build" / "guest"
-_SECONDS = 420.0
+_SECONDS = 900.0
 _TESTS = "PYTHONPATH=site:. python3 -m pytest -q -p no:cacheprovider -c /dev/null --rootdir=. "
 
 

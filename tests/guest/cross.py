@@ -20,7 +20,20 @@ from guest.trouble import GuestError, run
 _ROOT = HERE.parents[1]
 _REMEDY = "packaging/setup.sh packages guest"
 _WARNINGS = ("-Wall", "-Wextra", "-Werror")
-_C_TESTS = ("test_perf", "test_rotate", "test_clock", "test_record_file", "test_record_file_faults")
+_C_TESTS = (
+    "test_perf",
+    "test_rotate",
+    "test_clock",
+    "test_record_file",
+    "test_record_file_faults",
+    "test_unwind",
+    "test_unwind_aarch64",
+    "test_unwind_damage",
+    "test_sampling",
+    "test_sample_records",
+)
+_PINNED = _ROOT / "packaging" / "requirements.txt"
+_STORE = ("numpy", "duckdb")
 # What an installed wheel's entry point is.
 _COMMAND = """\
 #!/usr/bin/python3
@@ -33,6 +46,9 @@ _PROGRAMS = {
     "family": ("-pthread",),
     "spin.so": ("-shared", "-fPIC"),
 }
+_SHARED_MODULES = ("unit/preset_encoding.py", "unit/group_counters.py", "integration/sampled.py")
+# Those of the integration tests, with the options that these compile them with.
+_SHARED_PROGRAMS = {"shares": ("-fomit-frame-pointer", "-pthread")}
 
 
 def fill(share: Path, architecture: Architecture, image: Image, build: Path) -> None:
@@ -42,7 +58,13 @@ def fill(share: Path, architecture: Architecture, image: Image, build: Path) -> 
     programs.mkdir()
     with zipfile.ZipFile(_wheel(architecture, image, build)) as wheel:
         wheel.extractall(site)
+        # Which forgets what may be executed.
+        for entry in wheel.infolist():
+            if entry.external_attr >> 16 & 0o100:
+                (site / entry.filename).chmod(0o755)
     _copy_pytest(site)
+    if architecture.wheels:
+        _copy_store(site, architecture, image, build)
     command = programs / "gnomon"
     command.write_text(_COMMAND)
     command.chmod(0o755)
@@ -56,10 +78,13 @@ def fill(share: Path, architecture: Architecture, image: Image, build: Path) -> 
     for name, options in _PROGRAMS.items():
         source = HERE / "programs" / f"{name.partition('.')[0]}.c"
         _compile(architecture, source, programs / name, *options)
+    for name, options in _SHARED_PROGRAMS.items():
+        source = _ROOT / "tests" / "programs" / f"{name}.c"
+        _compile(architecture, source, programs / name, *options)
     shutil.copytree(HERE / "inside", share / "guest" / "inside", ignore=_caches)
     shutil.copy(HERE / "__init__.py", share / "guest")
-    for shared in ("preset_encoding.py", "group_counters.py"):
-        shutil.copy(_ROOT / "tests" / "unit" / shared, site)
+    for shared in _SHARED_MODULES:
+        shutil.copy(_ROOT / "tests" / shared, site)
     shutil.copy(_ROOT / "packaging" / "libpfm4_unknown.toml", share / "guest" / "inside")
 
 
@@ -100,6 +125,23 @@ def _copy_pytest(site: Path) -> None:
                 target = site / file
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(file.locate(), target)
+
+
+def _copy_store(site: Path, architecture: Architecture, image: Image, build: Path) -> None:
+    """Copy what Gnomon stores runs with, in the versions that are pinned here."""
+    folder = build / "store"
+    run(
+        sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "-qq",
+        "--no-deps", "--only-binary=:all:", "--dest", folder, "--constraint", _PINNED,
+        "--python-version", image.python.removeprefix("python"),
+        *(f"--platform={platform}" for platform in architecture.wheels), *_STORE,
+        purpose=f"{' and '.join(_STORE)} for {architecture.name}",
+        remedy="PyPI or a mirror of it must be within reach of pip",
+    )  # fmt: skip
+    for name in _STORE:
+        newest = max(folder.glob(f"{name}-*.whl"), key=lambda file: file.stat().st_mtime_ns)
+        with zipfile.ZipFile(newest) as wheel:
+            wheel.extractall(site)
 
 
 def _compile(

@@ -18,7 +18,7 @@ from guest.trouble import GuestError
 
 HERE = Path(__file__).parent
 
-_PACKAGES = ("busybox-static", "python3", "libpfm4")
+_PACKAGES = ("busybox-static", "python3", "libpfm4", "libstdc++6")
 _USELESS = ("./usr/share/doc/*", "./usr/share/man/*", "./usr/share/locale/*",
             "./usr/share/info/*", "./usr/share/zoneinfo/*", "*/__pycache__/*")  # fmt: skip
 # The machine's shell and small programs are all busybox.

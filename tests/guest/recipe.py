@@ -22,6 +22,8 @@ class Architecture:
         processor: CMake's name of it.
         qemu: the emulator.
         options: what the emulator is told of every machine of this architecture.
+        wheels: for which platforms PyPI has the packages with which runs are stored; none: runs
+            cannot be stored on it.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Architecture:
     processor: str
     qemu: str
     options: tuple[str, ...]
+    wheels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ ARM64 = Architecture(
     processor="aarch64",
     qemu="qemu-system-aarch64",
     options=("-machine", "virt"),
+    wheels=("manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux2014_aarch64"),
 )
 
 PPC64EL = Architecture(
@@ -82,6 +86,7 @@ _POWER_TESTS = (
     "test_counting.py",
     "test_inherit.py",
     "test_power.py",
+    "test_no_sampling.py",
     "test_preset_encoding.py",
     "test_fit.py",
     "test_group_counters.py",
@@ -105,6 +110,7 @@ MACHINES = (
             "test_inherit.py",
             "test_behaviours.py",
             "test_turns.py",
+            "test_sampling.py",
             "test_preset_encoding.py",
             "test_group_counters.py",
         ),

@@ -119,6 +119,12 @@ void gn_unwind_space_free(struct gn_unwind_space *space);
 int gn_unwind_space_map(struct gn_unwind_space *space, const struct gn_unwind_mapping *mapping);
 /* After execve(2): all mappings are gone. */
 void gn_unwind_space_clear(struct gn_unwind_space *space);
+/* How often it has been changed by these two. */
+uint64_t gn_unwind_space_changes(const struct gn_unwind_space *space);
+/* The code mapping of a number, from 0 on by their addresses: start, length, offset and path (""
+ * where no file is), the path as long as the space. -ENOENT: there are fewer. */
+int gn_unwind_space_mapping(const struct gn_unwind_space *space, uint32_t number,
+			    struct gn_unwind_mapping *mapping);
 
 /* How a frame was found; bits of struct gn_unwind_frame.flags. */
 enum {

@@ -205,9 +205,14 @@ SAMPLES = Schema(
         Column("time_ns", "BIGINT", "when, in nanoseconds since 1970", True, is_moment=True),
         Column("address", "BIGINT", "of the instruction, in its module", True),
         Column("weight", "DOUBLE", "how much of the metric it stands for"),
+        # Runs of before have none of these three (store/later_columns.py).
+        Column("data_address", "BIGINT", "of the data that were accessed", True),
+        Column("data_source", "VARCHAR", "how they were accessed: load, L2 hit; '' if unknown"),
+        Column("latency", "BIGINT", "what the PMU gives as the weight of the access: mostly cycles",
+               True),
     ),
     is_bulk=True,
-)
+)  # fmt: skip
 ARCS = Schema(
     "arcs",
     "what calls of one region from another come to, where whole paths are not known",

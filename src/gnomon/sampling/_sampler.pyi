@@ -5,6 +5,9 @@ MAP: int
 FILE: int
 THREAD: int
 
+UNWINDS: bool
+"""Whether the stacks of this processor can be unwound."""
+
 class StartError(Exception):
     """Sampling could not begin; its args are errno, what failed (`OPEN` ...), event and CPU."""
 
@@ -12,12 +15,16 @@ class Sampler:
     """Samples until it is stopped.
 
     Each event is (type, config, config1, config2, config3, exclude, period, is_frequency,
-    counts_more, text); `counts_more`: a clock that also counts modes in which it is not sampled.
+    counts_more, leader, sample_type, precise, text). `counts_more`: a clock that also counts modes
+    in which it is not sampled; `leader`: the number of the event at whose samples it is read, its
+    own if it is sampled itself; `sample_type`: PERF_SAMPLE_* beyond what every sample has.
     """
 
     def __new__(
         cls,
-        events: list[tuple[int, int, int, int, int, int, int, bool, bool, bytes]],
+        events: list[
+            tuple[int, int, int, int, int, int, int, bool, bool, int, int, int, bytes]
+        ],
         cpus: list[int],
         targets: list[int],
         starts_at_exec: bool,
@@ -26,12 +33,14 @@ class Sampler:
         path: bytes,
         rank: int,
         signal_socket: int,
+        kept: bytes,
+        kept_bytes: int,
     ) -> Sampler:
-        """Begin to sample.
+        """Begin to sample; stacks are kept in the file `kept` if it is not b"".
 
         Raises:
             StartError: it cannot begin.
         """
 
-    def stop(self) -> tuple[int, int, int, int, int]:
-        """Return samples, lost ones, bytes of a ring, CPU nanoseconds and errno, after the end."""
+    def stop(self) -> tuple[int, int, int, int, int, int]:
+        """Return samples, lost ones, kept stacks, bytes of a ring, CPU nanoseconds and errno."""

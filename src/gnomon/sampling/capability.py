@@ -18,6 +18,9 @@ RATE_HZ = 249
 """Samples per second of CPU time: the timer's interrupt is the cost, about 14 µs each."""
 STACK_KB = 32
 STACK_KB_MOST = 63
+KEPT = "stacks"
+"""Of the files of kept stacks: HOST.PID.TIME.stacks.gnrec."""
+KEEP_MB_MOST = 100_000
 
 
 def stack_size(word: str) -> int:
@@ -41,6 +44,18 @@ def by_trampoline(word: str) -> bool:
     return choice("frames", "trampoline")(word) == "trampoline"
 
 
+def kept_size(word: str) -> int:
+    """Return the megabytes of registers and stacks to keep.
+
+    Raises:
+        ValueError: they are more than one file holds.
+    """
+    value = whole_number(1)(word)
+    if value > KEEP_MB_MOST:
+        raise ValueError(f"at most {KEEP_MB_MOST} MB")
+    return value
+
+
 class Samples(Capability):
     """Samples of all threads of a program, with their call paths."""
 
@@ -62,6 +77,8 @@ class Samples(Capability):
         Option("python", "how Python functions are told: frames, read at each sample (the "
                "default), or trampoline, of CPython 3.12 and newer", "HOW",
                by_trampoline, False),
+        Option("keep-stacks", "keep the registers and stacks of samples in the run, until they are "
+               "so many megabytes: for bug reports and tests of the unwinder", "MB", kept_size),
     )  # fmt: skip
 
     def availability(self) -> Availability:
@@ -92,6 +109,10 @@ class Samples(Capability):
         from gnomon.sampling import sample_tables
 
         return sample_tables.collect(folder)
+
+    def files_to_keep(self, folder: Path) -> Mapping[str, Path]:
+        """Return the files of kept stacks."""
+        return {file.name: file for file in sorted(folder.glob(f"*.{KEPT}.gnrec"))}
 
 
 SAMPLES = Samples()

@@ -5,6 +5,9 @@ Source: perf_event_open(2), /proc/sys/kernel/perf_event_*.
 
 from __future__ import annotations
 
+import os
+import re
+
 from gnomon import _core
 from gnomon.counters.component import Availability
 from gnomon.counters.perf_errors import explain
@@ -12,10 +15,19 @@ from gnomon.counters.procfs import read_number
 
 _KERNEL = "/proc/sys/kernel"
 _TYPE_SOFTWARE, _CPU_CLOCK = 1, 0
+_READS_GROUPS = (6, 13)
 
 
 def availability() -> Availability:
-    """Return whether this process may open the event that is sampled by default: by trying."""
+    """Return whether stacks can be unwound, and the default event be opened here: by trying."""
+    from gnomon.sampling import _sampler
+
+    if not _sampler.UNWINDS:
+        return Availability(
+            False,
+            f"the stacks of this processor ({os.uname().machine}) cannot be unwound",
+            "sample on x86-64 or arm64, or count here: gnomon count",
+        )
     exclude = _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR
     try:
         spec = (_TYPE_SOFTWARE, _CPU_CLOCK, 0, 0, 0, exclude, 0)
@@ -29,6 +41,12 @@ def availability() -> Availability:
 def highest_rate() -> int | None:
     """Return the most samples per second that the kernel takes of one event on one CPU."""
     return read_number(f"{_KERNEL}/perf_event_max_sample_rate")
+
+
+def reads_groups() -> bool:
+    """Return whether the kernel gives samples of inherited events the counts of their group."""
+    numbers = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    return numbers is None or (int(numbers[1]), int(numbers[2])) >= _READS_GROUPS
 
 
 def ring_refusal(cpus: int) -> tuple[str, str]:

@@ -34,9 +34,13 @@ GUESSED, SHORTENED, KERNEL_ONLY, SIGNALLED = 1, 2, 4, 8
 """Flags of samples."""
 
 KINDS = ("setup", "event", "module", "path", "place", "node", "branch", "process", "thread",
-         "sample", "loss", "cost", "kernel", "time")  # fmt: skip
+         "sample", "loss", "cost", "kernel", "time", "value", "data")  # fmt: skip
 
 _TEXT_MOST = 1000
+# Files of before have neither values nor data.
+_NO_RECORDS = np.dtype(
+    [(name, np.uint64) for name in ("value", "event", "address", "source", "latency", "sample")]
+)
 _EVENT_KEYS: dict[str, type | tuple[type, ...]] = {
     "name": str,
     "unit": str,
@@ -91,6 +95,9 @@ class SampleFile(NamedTuple):
         node_places, node_parents: of each node; a root's parent is `NONE`.
         processes, threads: by their numbers.
         samples: with the fields of struct gn_sample_sample.
+        values: with those of struct gn_sample_value: what events that are read at samples of
+            others counted.
+        data: with those of struct gn_sample_data: which data samples were taken at.
         losses: with those of struct gn_sample_loss.
         cpu_ns: CPU time that reading them took; 0 of a killed `gnomon run`.
         left_out: samples of processes that had events of their own beside those of all.
@@ -111,6 +118,8 @@ class SampleFile(NamedTuple):
     processes: tuple[Task, ...]
     threads: tuple[Task, ...]
     samples: NDArray[np.void]
+    values: NDArray[np.void]
+    data: NDArray[np.void]
     losses: NDArray[np.void]
     cpu_ns: int
     left_out: int
@@ -161,6 +170,8 @@ def _checked(
     _below("thread of a sample", samples["thread"], len(threads))
     events = _events(texts["event"])
     _below("event of a sample", samples["event"], len(events))
+    values = _of_samples(columns.get("value"), len(samples))
+    _below("event of a value", values["event"], len(events))
     nodes = samples["node"]
     _below("node of a sample", nodes[nodes != NONE], len(node_places))
     return SampleFile(
@@ -177,6 +188,8 @@ def _checked(
         processes=processes,
         threads=threads,
         samples=samples,
+        values=values,
+        data=_of_samples(columns.get("data"), len(samples)),
         losses=columns["loss"],
         cpu_ns=_small(columns["cost"]["cpu_ns"].sum()),
         left_out=_small(columns["cost"]["left_out"].sum()),
@@ -192,6 +205,13 @@ def _small(ns: np.uint64) -> int:
 def _below(what: str, numbers: NDArray[Any], n: int) -> None:
     if len(numbers) and int(numbers.max()) >= n:
         raise ValueError(f"the {what} is number {numbers.max()} of {n}")
+
+
+def _of_samples(records: NDArray[np.void] | None, n: int) -> NDArray[np.void]:
+    """Return the records of samples that are there: the last sample may be missing."""
+    if records is None:
+        return np.empty(0, _NO_RECORDS)
+    return records[records["sample"] < n]
 
 
 def _parents(branches: NDArray[np.void], n: int) -> NDArray[np.uint32]:

@@ -26,6 +26,7 @@ from gnomon.model.tables import (
 from gnomon.model.value import Domain, How
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling.call_paths import CallPaths, call_paths, sums_on_paths
+from gnomon.sampling.data_sources import words
 from gnomon.sampling.frame_names import CodeFrame, FrameNames, module_name
 from gnomon.sampling.python_call_paths import PythonRecordings, unread_note
 from gnomon.sampling.sample_file import (
@@ -50,6 +51,8 @@ from gnomon.store.record_file import RecordFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from gnomon.model.tables import Cells
 
 CPU_TIME = "CPU time"
 _NS = 1e-9
@@ -277,26 +280,32 @@ class TaskTables:
         )
 
     def _values(self) -> Iterator[Table]:
-        samples, first = self._samples.samples, self._first
-        events = samples["event"].astype(np.int64)
+        samples, values, first = self._samples.samples, self._samples.values, self._first
+        n = len(samples)
         nodes, of_samples = samples["node"], self._sampled.of_samples
         has_node = nodes != NONE
         # Of a sample that has nothing but frames which are left out it is the program's.
         has_path = of_samples != NONE
-        paths = np.zeros(len(samples), np.int64)
+        paths = np.zeros(n, np.int64)
         paths[has_path] = self._paths.of_nodes[of_samples[has_path]]
+        # What was read at a sample is a row of its own, behind that of the sample.
+        of_row = np.concatenate([np.arange(n), values["sample"].astype(np.int64)])
+        order = np.argsort(of_row, kind="stable")
+        row = of_row[order]
+        events = np.concatenate([samples["event"], values["event"]])[order].astype(np.int64)
         factors = np.array([_factor(event) for event in self._samples.events])
-        weights = samples["weight"].astype(np.float64) * factors[events]
-        locations = np.array(self._location_of_thread, np.int64)[samples["thread"]]
+        weights = np.concatenate([samples["weight"], values["value"]])[order].astype(np.float64)
+        weights *= factors[events]
+        locations = np.array(self._location_of_thread, np.int64)[samples["thread"]][row]
         n_events = len(self._samples.events)
         rest = self._rest()
         sums = sums_on_paths(
             self._paths,
             np.concatenate((locations, rest.locations)) * n_events
             + np.concatenate((events, rest.events)),
-            np.concatenate((paths, np.full(len(rest.events), len(self._paths.parents) - 1))),
+            np.concatenate((paths[row], np.full(len(rest.events), len(self._paths.parents) - 1))),
             np.concatenate((weights, rest.seconds)),
-            np.repeat([1, 0], [len(samples), len(rest.events)]),
+            np.repeat([1, 0], [len(row), len(rest.events)]),
         )
         rows = len(sums.keys)
         none = np.zeros(rows, np.int64)
@@ -317,19 +326,21 @@ class TaskTables:
             },
             {"calls": missing, "enabled_ns": missing, "running_ns": missing},
         )
+        data, masks = self._data(order, n)
         yield Table.of(
             SAMPLES,
             {
-                "repetition": np.zeros(len(samples), np.int32),
+                "repetition": np.zeros(len(row), np.int32),
                 "location": locations,
-                "path": np.where(has_node, first + paths, -1),
+                "path": np.where(has_node, first + paths, -1)[row],
                 "metric": first + events,
                 "time_ns": self._samples.epoch_ns
-                + np.minimum(samples["time_ns"], np.uint64(1 << 62)).astype(np.int64),
-                "address": self._addresses(nodes, has_node),
+                + np.minimum(samples["time_ns"], np.uint64(1 << 62)).astype(np.int64)[row],
+                "address": self._addresses(nodes, has_node)[row],
                 "weight": weights,
+                **data,
             },
-            {"address": ~has_node},
+            {"address": ~has_node[row], **masks},
         )
 
     def _rest(self) -> _UnsampledTime:
@@ -343,6 +354,35 @@ class TaskTables:
         return _UnsampledTime(
             np.array(locations, np.int64), np.array(events, np.int64), np.array(seconds, float)
         )
+
+    def _data(
+        self, order: NDArray[np.int64], n: int
+    ) -> tuple[dict[str, Cells], dict[str, NDArray[np.bool_]]]:
+        """Return the columns of what was accessed, and where they have no value.
+
+        Args:
+            order: of each row of the samples its number, from n on for what was read at one.
+            n: how many samples there are.
+        """
+        data = self._samples.data
+        addresses, latencies, sources = (np.zeros(n, np.uint64) for _ in range(3))
+        of_sample = data["sample"].astype(np.int64)
+        addresses[of_sample], latencies[of_sample] = data["address"], data["latency"]
+        sources[of_sample] = data["source"]
+        is_sample = order < n
+        own = np.where(is_sample, order, 0) if n else order
+        said, of_own = np.unique(sources, return_inverse=True)
+        texts = [words(int(source)) for source in said]
+        of_row = np.where(is_sample, of_own[own], len(texts)) if n else order
+        columns: dict[str, Cells] = {
+            "data_address": addresses.view(np.int64)[own],
+            "data_source": [(*texts, "")[number] for number in of_row.tolist()],
+            "latency": np.minimum(latencies, np.uint64(1 << 62)).astype(np.int64)[own],
+        }
+        return columns, {
+            "data_address": ~is_sample | (addresses == 0)[own],
+            "latency": ~is_sample | (latencies == 0)[own],
+        }
 
     def _addresses(
         self, nodes: NDArray[np.uint32], has_node: NDArray[np.bool_]
@@ -372,5 +412,8 @@ def _description(event: Mapping[str, Any], *, has_rest: bool) -> str:
     else:
         often = "each time" if event["period"] == 1 else f"every {event['period']}{unit}"
     mode = " of user code" if event["domain"] == "user" else ""
+    leader = event.get("read_with")
+    if leader is not None:
+        return f"{event['name']}{mode} counted up to samples of {leader}, these {often}"
     rest = f"; the rest of CPU time is {UNSEEN_KERNEL}" if has_rest else ""
     return f"samples of {event['name']}{mode}, {often}{rest}"

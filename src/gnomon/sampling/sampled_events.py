@@ -1,8 +1,12 @@
-"""The events that are sampled: their names as the user gave them, as the kernel opens them."""
+"""The events that are sampled: their names as the user gave them, as the kernel opens them.
+
+Source: perf-list(1) for `{a,b}:S` and the modifier p; perf_event_open(2).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 from gnomon import _core
 from gnomon.counters import event_resolver
@@ -16,9 +20,15 @@ CLOCK = "cpu-clock"
 UNSEEN_KERNEL = "[kernel] (not sampled)"
 """The region that stands for CPU time in the kernel where no samples may be taken of it."""
 _MOST = 64
-_TYPE_SOFTWARE = 1
-# PERF_COUNT_SW_CPU_CLOCK and TASK_CLOCK.
+_TYPE_SOFTWARE, _TYPE_BREAKPOINT = 1, 5
+# PERF_COUNT_SW_CPU_CLOCK and TASK_CLOCK; PAGE_FAULTS, those of both kinds, ALIGNMENT_FAULTS.
 _CLOCKS = (0, 1)
+_FAULTS = (2, 5, 6, 7)
+# PERF_SAMPLE_ADDR, WEIGHT and DATA_SRC.
+_ADDRESS, _LATENCY_AND_SOURCE = 1 << 3, 1 << 14 | 1 << 15
+# Behind the last : or /, as native/counters/event_grammar.c knows it.
+_PRECISE = re.compile(r"(.*?[:/])([ukhGHI]*)(p{1,3}|P)([ukhGHI]*)")
+_PRECISE_MOST = 3
 _PERIOD_NS_LEAST = 10_000
 
 
@@ -29,12 +39,16 @@ class SampledEvent(NamedTuple):
         event: as resolved.
         period: a sample every so many; with `is_frequency` samples per second.
         is_frequency: whether it is.
+        leader: the number of the event at whose samples it is read, its own if it is sampled.
+        precise: how close to the event the instruction is to be, 0 to 3 (`:ppp`).
         counts_more: it is a clock that counts the kernel's time, too, and is not sampled there.
     """
 
     event: Event
     period: int
     is_frequency: bool
+    leader: int
+    precise: int = 0
     counts_more: bool = False
 
     @property
@@ -42,6 +56,15 @@ class SampledEvent(NamedTuple):
         """Whether it is a clock of CPU time, in nanoseconds."""
         encoding = self.event.spec.terms[0].encoding
         return encoding.type == _TYPE_SOFTWARE and encoding.config in _CLOCKS
+
+    @property
+    def sample_type(self) -> int:
+        """What its samples have besides stacks: PERF_SAMPLE_* bits."""
+        encoding = self.event.spec.terms[0].encoding
+        if self.precise:
+            return _ADDRESS | _LATENCY_AND_SOURCE
+        is_fault = encoding.type == _TYPE_SOFTWARE and encoding.config in _FAULTS
+        return _ADDRESS if is_fault or encoding.type == _TYPE_BREAKPOINT else 0
 
     @property
     def is_user_only(self) -> bool:
@@ -71,13 +94,14 @@ class SampledEvents(NamedTuple):
 def choose(lists: Iterable[str], rate_hz: int, period: int | None) -> SampledEvents:
     """Return the events of event lists, by frequency or, if one is given, by period.
 
-    Tracepoints are sampled each time, unless there is a period.
+    Tracepoints are sampled each time, unless there is a period. Of a group in braces the first
+    event is sampled, and the others are read at its samples.
 
     Raises:
         UsageError: a name or list is malformed, or nothing that can be sampled.
         GnomonError: an event is not available here.
     """
-    names = list(lists) or [CLOCK]
+    names, precise = _without_precision(list(lists) or [CLOCK])
     resolution = event_resolver.resolve(names)
     for missing in resolution.unavailable:
         raise GnomonError(f"{missing.event}: {missing.reason}; {missing.remedy}")
@@ -85,22 +109,60 @@ def choose(lists: Iterable[str], rate_hz: int, period: int | None) -> SampledEve
         raise UsageError(f"{len(resolution.events)} events: {_MOST} can be sampled at once")
     notes = list(resolution.notes)
     rate = _granted(rate_hz, notes) if period is None else rate_hz
-    events = []
+    leaders: dict[int, int] = {}
+    events: list[SampledEvent] = []
     for event in resolution.events:
-        spec = _spec(event)
-        if period is not None:
-            sampled = SampledEvent(event, period, False)
-        else:
-            sampled = SampledEvent(event, 1 if spec.tracepoint else rate, not spec.tracepoint)
-        if sampled.is_clock and spec.terms[0].encoding.exclude & _core.EXCLUDE_KERNEL:
-            sampled = sampled.of_user_code()
-        if sampled.is_clock and not sampled.is_frequency and period < _PERIOD_NS_LEAST:  # type: ignore[operator]
-            raise UsageError(
-                f"a period of {period} ns of {event.name}: the kernel takes no sample more often "
-                f"than every {_PERIOD_NS_LEAST} ns"
-            )
+        spec, number = _spec(event), len(events)
+        leader = number if event.group is None else leaders.setdefault(event.group, number)
+        often, is_frequency = (period, False) if period is not None else (rate, True)
+        if period is None and spec.tracepoint:
+            often, is_frequency = 1, False
+        typed, level = precise.get(event.name, (event.name, 0))
+        sampled = SampledEvent(event._replace(name=typed), often, is_frequency, leader, level)
+        if level and not spec.hardware:
+            raise UsageError(f"{typed}: only events of a PMU can be precise; leave out :p")
+        if leader == number:
+            _check_period(sampled)
+            if sampled.is_clock and spec.terms[0].encoding.exclude & _core.EXCLUDE_KERNEL:
+                sampled = sampled.of_user_code()
         events.append(sampled)
     return SampledEvents(tuple(events), tuple(notes))
+
+
+def _without_precision(lists: Sequence[str]) -> tuple[list[str], dict[str, tuple[str, int]]]:
+    """Return event lists without `:p` and `}:S`; and by these names what was typed, how precise."""
+    cleaned, precise = [], {}
+    for text in lists:
+        typed = event_resolver.split(re.sub(r"\}:S(?=\s*(,|$))", "}", text))
+        words = []
+        for number, name in enumerate(typed):
+            base, level = _precision(name.text)
+            if level:
+                precise[base] = (name.text, level)
+            group = name.group
+            opens = group is not None and (number == 0 or typed[number - 1].group != group)
+            is_last = number + 1 == len(typed) or typed[number + 1].group != group
+            words.append(f"{'{' * opens}{base}{'}' * (group is not None and is_last)}")
+        cleaned.append(",".join(words))
+    return cleaned, precise
+
+
+def _precision(name: str) -> tuple[str, int]:
+    matched = _PRECISE.fullmatch(name)
+    if matched is None:
+        return name, 0
+    before, left, letters, right = matched.groups()
+    modifiers = left + right
+    base = before + modifiers if modifiers or before.endswith("/") else before[:-1]
+    return base, _PRECISE_MOST if letters == "P" else len(letters)
+
+
+def _check_period(sampled: SampledEvent) -> None:
+    if sampled.is_clock and not sampled.is_frequency and sampled.period < _PERIOD_NS_LEAST:
+        raise UsageError(
+            f"a period of {sampled.period} ns of {sampled.event.name}: the kernel takes no sample "
+            f"more often than every {_PERIOD_NS_LEAST} ns"
+        )
 
 
 def _granted(rate_hz: int, notes: list[str]) -> int:

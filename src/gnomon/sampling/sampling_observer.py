@@ -24,6 +24,7 @@ from gnomon.model.capability_result import Collected
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling import python_trampolines, rights
 from gnomon.sampling._sampler import FILE, MAP, OPEN, Sampler, StartError
+from gnomon.sampling.capability import KEPT
 from gnomon.sampling.sampled_events import UNSEEN_KERNEL, SampledEvent, SampledEvents, choose
 from gnomon.store.record_file import SUFFIX
 
@@ -47,11 +48,13 @@ class SamplingOptions(NamedTuple):
         events: what, and how often.
         stack_kb: of each thread's stack that is copied.
         has_trampolines: Python functions are told by perf trampolines of their interpreters.
+        keep_mb: of registers and stacks that are kept in the run, 0 for none.
     """
 
     events: SampledEvents
     stack_kb: int
     has_trampolines: bool = False
+    keep_mb: int = 0
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> SamplingOptions:
@@ -61,7 +64,8 @@ class SamplingOptions(NamedTuple):
             GnomonError: an event cannot be sampled.
         """
         events = choose(options["event"], options["rate"], options["period"])
-        return cls(events, options["stack"], options["python"])
+        has_trampolines, keep_mb = options["python"], options["keep-stacks"] or 0
+        return cls(events, options["stack"], has_trampolines, keep_mb)
 
 
 class SamplingObserver(Observer):
@@ -87,6 +91,7 @@ class SamplingObserver(Observer):
         self._notes = list(options.events.notes)
         self._stack_bytes = options.stack_kb << 10
         self._has_trampolines = options.has_trampolines
+        self._keep_mb = options.keep_mb
         self._is_running = is_running
         self._is_needed = is_needed
         self._sampler: Sampler | None = None
@@ -143,10 +148,19 @@ class SamplingObserver(Observer):
         """Give all back."""
         self._stop()
 
+    @property
+    def _has_groups(self) -> bool:
+        return any(event.leader != number for number, event in enumerate(self._events))
+
     def _stop(self) -> None:
         sampler, self._sampler = self._sampler, None
         if sampler is not None:
-            sampler.stop()
+            samples, _, kept, *_ = sampler.stop()
+            if self._keep_mb:
+                self._notes.append(
+                    f"samples: registers and stacks of {kept:,} of {samples:,} are kept in the "
+                    f"run's files/samples (limit {self._keep_mb} MB; kernel-only samples have none)"
+                )
         signals, self._signals = self._signals, None
         if signals is not None:
             signals.close()
@@ -175,18 +189,21 @@ class SamplingObserver(Observer):
         tasks = len(targets) + (0 if self._signals is None else _PYTHON_PROCESSES_AT_ONCE)
         raise_nofile(len(cpus) * tasks * len(self._events) + _DESCRIPTORS_ELSEWHERE)
         own = job()
-        name = f"{os.uname().nodename}.{pid}.{time.time_ns()}.samples{SUFFIX}"
+        name = f"{os.uname().nodename}.{pid}.{time.time_ns()}"
+        kept = os.fsencode(self._folder / f"{name}.{KEPT}{SUFFIX}") if self._keep_mb else b""
         share = _RINGS_BYTES // (1 << (len(cpus) - 1).bit_length())
         return Sampler(
-            events=[_arguments(event) for event in self._events],
+            events=[_arguments(event, self._events) for event in self._events],
             cpus=cpus,
             targets=targets,
             starts_at_exec=not self._is_running,
             stack_bytes=self._stack_bytes,
             ring_bytes=min(max(share, _RING_LEAST), _RING_BYTES),
-            path=os.fsencode(self._folder / name),
+            path=os.fsencode(self._folder / f"{name}.samples{SUFFIX}"),
             rank=-1 if own is None else own.task,
             signal_socket=-1 if self._signals is None else self._signals.fileno(),
+            kept=kept,
+            kept_bytes=self._keep_mb << 20,
         )
 
     def _leave_out_kernel(self, error: StartError) -> None:
@@ -209,6 +226,12 @@ class SamplingObserver(Observer):
         if step == OPEN:
             sampled = self._events[event].event
             spec = sampled.spec
+            if number == errno.EINVAL and self._has_groups and not rights.reads_groups():
+                return ObserverError(
+                    f"samples: {sampled.name}: Linux {os.uname().release} gives samples of threads "
+                    "that are created later no counts of a group: 6.13 and newer do; leave out the "
+                    "braces"
+                )
             reason, remedy = explain(
                 number, hardware=spec.hardware, tracepoint=spec.tracepoint, cpu=cpu
             )
@@ -240,8 +263,8 @@ def _listening(folder: Path, name: str) -> socket.socket | None:
 
 
 def _arguments(
-    sampled: SampledEvent,
-) -> tuple[int, int, int, int, int, int, int, bool, bool, bytes]:
+    sampled: SampledEvent, events: Sequence[SampledEvent]
+) -> tuple[int, int, int, int, int, int, int, bool, bool, int, int, int, bytes]:
     encoding = sampled.event.spec.terms[0].encoding
     return (
         encoding.type,
@@ -253,22 +276,28 @@ def _arguments(
         sampled.period,
         sampled.is_frequency,
         sampled.counts_more,
-        json.dumps(describe(sampled)).encode(),
+        sampled.leader,
+        sampled.sample_type,
+        sampled.precise,
+        json.dumps(describe(sampled, events)).encode(),
     )
 
 
-def describe(sampled: SampledEvent) -> dict[str, object]:
-    """Return what the record file says of an event."""
-    event = sampled.event
-    return {
+def describe(sampled: SampledEvent, events: Sequence[SampledEvent]) -> dict[str, object]:
+    """Return what the record file says of one of the events."""
+    event, leader = sampled.event, events[sampled.leader]
+    described: dict[str, object] = {
         "name": event.name,
         "unit": event.info.unit,
         "factor": event.unit_factor,
         "is_clock": sampled.is_clock,
-        "is_frequency": sampled.is_frequency,
-        "period": sampled.period,
+        "is_frequency": leader.is_frequency,
+        "period": leader.period,
         "counts_more": sampled.counts_more,
         "domain": str(event.domain),
         "scope": str(event.info.scope),
         "component": event.info.component,
     }
+    if leader is not sampled:
+        described["read_with"] = leader.event.name
+    return described

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from gnomon.model.tables import METRICS, REGIONS, Schema
+from gnomon.model.tables import METRICS, REGIONS, SAMPLES, Schema
 
 _LATER = {
     METRICS.name: ("aggregation", "absent_is_zero", "reproducible", "dilated"),
     REGIONS.name: ("inlined",),
+    SAMPLES.name: ("data_address", "data_source", "latency"),
 }
 
 

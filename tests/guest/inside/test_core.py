@@ -17,6 +17,11 @@ CORE = (
     "test_rotate",
     "test_clock",
     "test_record_file_faults",
+    "test_unwind",
+    "test_unwind_aarch64",
+    "test_unwind_damage",
+    "test_sampling",
+    "test_sample_records",
     *(("test_record_file",) if IS_POWER else ()),
 )
 

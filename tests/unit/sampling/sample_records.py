@@ -35,6 +35,9 @@ KINDS: Mapping[str, tuple[str, Sequence[tuple[str, int, int, int]]]] = {
     "cost": ("QQQ", [("cpu_ns", 0, 8, 1), ("ring_bytes", 8, 8, 1), ("left_out", 16, 8, 1)]),
     "kernel": ("", []),
     "time": ("Qi4x", [("counted_ns", 0, 8, 1), ("tid", 8, 0x14, 1)]),
+    "value": ("QII", [("value", 0, 8, 1), ("sample", 8, 4, 1), ("event", 12, 4, 1)]),
+    "data": ("QQQI4x", [("address", 0, 8, 1), ("source", 8, 8, 1), ("latency", 16, 8, 1),
+                        ("sample", 24, 4, 1)]),
 }  # fmt: skip
 
 NONE = 0xFFFFFFFF

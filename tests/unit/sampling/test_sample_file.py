@@ -81,6 +81,40 @@ def test_tables_hold_each_sample_and_its_path(tmp_path: Path) -> None:
     ]
 
 
+FAULTS = {**CLOCK, "name": "page-faults", "unit": "", "is_clock": False, "read_with": "cpu-clock"}
+LOAD_FROM_L3, FAULT = 0x02 | (0x02 | 0x40) << 5, 0
+
+
+def test_what_was_read_at_samples_has_rows_and_a_profile(tmp_path: Path) -> None:
+    rows = sample_records.records()
+    rows["event"].append((1, json.dumps(FAULTS)))
+    # The last one's sample was not written any more.
+    rows["value"] = [(30, 0, 1), (12, 2, 1), (99, 4, 1)]
+    rows["data"] = [(0x7F00, LOAD_FROM_L3, 55, 1), (0xFFFF_8000_0000_0000, FAULT, 0, 3),
+                    (1, 1, 1, 9)]  # fmt: skip
+    sample_records.write(tmp_path / "n.1.2.samples.gnrec", rows)
+    collected = sample_tables.collect(tmp_path)
+    tables = list(collected.tables)
+    taken = rows_of(tables, "samples")
+    assert [(row["metric"], row["weight"]) for row in taken] == [
+        (0, pytest.approx(1e-6)), (1, 30), (0, pytest.approx(1e-6)), (0, pytest.approx(1e-6)),
+        (1, 12), (0, pytest.approx(1e-6)),
+    ]  # fmt: skip
+    same = ("location", "path", "time_ns", "address")
+    assert [taken[1][name] for name in same] == [taken[0][name] for name in same]
+    assert [(row["data_address"], row["data_source"], row["latency"]) for row in taken] == [
+        (None, "", None), (None, "", None), (0x7F00, "load, L3 hit", 55), (None, "", None),
+        (None, "", None), (-(1 << 47), "", None),
+    ]  # fmt: skip
+    own: list[Any] = [row["exclusive"] for row in rows_of(tables, "profile") if row["metric"] == 1]
+    assert sum(own) == 42
+    (faults,) = (row for row in rows_of(tables, "metrics") if row["metric"] == 1)
+    assert faults["name"] == "page-faults (sampled)"
+    said = str(faults["description"])
+    assert said.startswith("page-faults counted up to samples of cpu-clock")
+    assert collected.facts["samples"] == 4
+
+
 def test_a_node_whose_branch_came_last_is_not_there(tmp_path: Path) -> None:
     rows = sample_records.records()
     rows["branch"].append((6, 1))
@@ -102,6 +136,7 @@ def test_a_node_whose_branch_came_last_is_not_there(tmp_path: Path) -> None:
         ("sample", (0, 0, 2, 0, 0, 0, 0, 0), "the thread of a sample is number 2 of 2"),
         ("sample", (0, 0, 0, 6, 0, 0, 0, 0), "the node of a sample is number 6 of 6"),
         ("sample", (0, 0, 0, 0, 0, 1, 0, 0), "the event of a sample is number 1 of 1"),
+        ("value", (1, 0, 1), "the event of a value is number 1 of 1"),
         ("event", (1, "no JSON"), "Expecting value"),
         ("event", (1, "[1]"), "event 1 is malformed"),
         ("event", (1, json.dumps({**CLOCK, "name": 3})), "event 1 has no name"),
@@ -113,7 +148,7 @@ def test_numbers_of_nothing_are_refused(
     tmp_path: Path, kind: str, row: tuple[Any, ...], why: str
 ) -> None:
     rows = sample_records.records()
-    rows[kind].append(row)
+    rows.setdefault(kind, []).append(row)
     path = sample_records.write(tmp_path / "n.1.2.samples.gnrec", rows)
     with pytest.raises(FormatError) as error:
         read_samples(open_records(path))
@@ -138,10 +173,12 @@ def test_any_numbers_give_tables_or_the_reason(
     rows = sample_records.records() | {
         "event": [(0, json.dumps({**CLOCK, "counts_more": True}))],
         "time": [(9_000_000, 50)],
+        "value": [(7, 1, 0), (8, 3, 0)],
+        "data": [(5, LOAD_FROM_L3, 7, 2)],
     }
     for _ in range(random.randrange(1, 4)):
         kind = random.choice(["module", "place", "node", "branch", "process", "thread", "sample",
-                              "loss", "setup", "time"])  # fmt: skip
+                              "loss", "setup", "time", "value", "data"])  # fmt: skip
         layout = sample_records.KINDS[kind][0]
         row = list(random.choice(rows[kind]))
         at = random.randrange(len(row))

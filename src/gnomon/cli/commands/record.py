@@ -79,7 +79,8 @@ def parser() -> argparse.ArgumentParser:
         dest="samples:event",
         metavar="LIST",
         action="append",
-        help="sample these events, separated by commas (default: cpu-clock; see gnomon events)",
+        help="sample these events, separated by commas (default: cpu-clock; see gnomon events); of "
+        "{a,b} sample a and read b with it",
     )
     p.add_argument(
         "--stack",
@@ -93,6 +94,13 @@ def parser() -> argparse.ArgumentParser:
         metavar="HOW",
         help="how Python functions are told: frames, read at each sample (the default), or "
         "trampoline, of CPython 3.12 and newer",
+    )
+    p.add_argument(
+        "--keep-stacks",
+        dest="samples:keep-stacks",
+        metavar="MB",
+        help="keep the registers and stacks of samples in the run, until they are so many "
+        "megabytes: for bug reports and tests of the unwinder",
     )
     p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     # What `gnomon run` takes, so that both do the same.

@@ -51,7 +51,7 @@ def _cell(name: str, row: Mapping[str, Cell]) -> str:
         return printable(value.strip())
     if name == REPETITION.name:
         return str(value)
-    if name == "address":
+    if name in ("address", "data_address"):
         return hex(int(value))
     unit = "ns" if name.endswith("_ns") else "bytes" if name == "bytes" else ""
     return quantity(float(value), str(row["unit"]) if is_of_metric(row, name) else unit)
