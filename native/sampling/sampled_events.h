@@ -22,7 +22,7 @@ struct gn_sampled_event {
 	struct gn_event_spec spec;
 	uint64_t period; /* events, or nanoseconds, per sample; samples per second: */
 	int is_frequency;
-	int counts_more; /* a clock that counts the modes, too, in which it is not sampled */
+	int counts_more;  /* a clock that counts the modes, too, in which it is not sampled */
 	uint64_t more;	  /* PERF_SAMPLE_* besides what each sample has (sample_record.h) */
 	uint32_t precise; /* perf_event_attr.precise_ip */
 };
