@@ -113,8 +113,8 @@ def test_the_checker_finds_a_stack_that_is_wrong(tmp_path: Path) -> None:
         process.paths.is_entry,
     )
     moved = PythonProcess(
-        process.pid, process.version, process.state, wrong, process.time_ns, process.tid,
-        process.node, process.status,
+        process.pid, process.version, process.state, process.parent, wrong, process.time_ns,
+        process.tid, process.node, process.status,
     )  # fmt: skip
     assert inexact(process) == {}
     assert sum(inexact(moved).values()) > len(process.node) / 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gnomon.launch.capability import Capability, Execution
-from gnomon.launch.options import Option, whole_number
+from gnomon.launch.options import Option, choice, whole_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +32,15 @@ def stack_size(word: str) -> int:
     return value
 
 
+def by_trampoline(word: str) -> bool:
+    """Return whether Python functions are told by trampolines of their interpreter.
+
+    Raises:
+        ValueError: the word is neither that nor how it is done otherwise.
+    """
+    return choice("frames", "trampoline")(word) == "trampoline"
+
+
 class Samples(Capability):
     """Samples of all threads of a program, with their call paths."""
 
@@ -50,6 +59,9 @@ class Samples(Capability):
                "events)", "LIST", many=True),
         Option("stack", "copy so many kilobytes of stack with each sample", "KB", stack_size,
                STACK_KB),
+        Option("python", "how Python functions are told: frames, read at each sample (the "
+               "default), or trampoline, of CPython 3.12 and newer", "HOW",
+               by_trampoline, False),
     )  # fmt: skip
 
     def availability(self) -> Availability:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,15 @@ import numpy as np
 from gnomon.errors import GnomonError
 from gnomon.model.value import Unavailable
 from gnomon.named_tuple import NamedTuple
+from gnomon.sampling.python_trampolines import function_and_file, map_of_process
 from gnomon.sampling.sample_file import CUT, FILE, JIT, KERNEL, SampleFile
 from gnomon.symbols import Module, ModuleFrames, perf_map_frames, resolve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+PYTHON = "python"
+"""What Python functions have for a module."""
 
 TRUNCATED = "(truncated)"
 """The region that stands for the outer part of a stack which is not known."""
@@ -38,10 +42,20 @@ class CodeFrame(NamedTuple):
     line: int = 0
 
 
-class FrameNames:
-    """The frames of the addresses of several tasks, asked for together: most have the same."""
+def maps_in_tmp(host: str, pid: int) -> Sequence[Path]:
+    """Return where the functions are named that a process compiled while it ran."""
+    return [map_of_process(pid)] if host == os.uname().nodename else []
 
-    def __init__(self) -> None:
+
+class FrameNames:
+    """The frames of the addresses of several tasks, asked for together: most have the same.
+
+    Args:
+        perf_maps: gives the maps of code that a process of a host compiled, the best one first.
+    """
+
+    def __init__(self, perf_maps: Callable[[str, int], Sequence[Path]] = maps_in_tmp) -> None:
+        self._perf_maps = perf_maps
         self._offsets: dict[Module, list[NDArray[np.uint64]]] = {}
         self._frames: dict[Module, ModuleFrames] = {}
 
@@ -71,10 +85,13 @@ class FrameNames:
             name = module_name(module.path)
             own = _file_module(samples, number)
             names = None if own is None else self._frames.get(own)
+            named: Iterable[tuple[CodeFrame, ...]] | None = None
             if module.kind == JIT and len(places):
-                names = _compiled(samples, module.pid, samples.place_offsets[places])
-            if names is not None:
+                maps = self._perf_maps(samples.file.host, module.pid)
+                named = _compiled(maps, samples.place_offsets[places], name)
+            elif names is not None:
                 named = _named(names, samples.place_offsets[places], name)
+            if named is not None:
                 for place, chain in zip(places.tolist(), named, strict=True):
                     frames[place] = chain
                 continue
@@ -114,14 +131,32 @@ def _file_module(samples: SampleFile, number: int) -> Module | None:
     return Module(module.path, module.build_id, samples.ended)
 
 
-def _compiled(samples: SampleFile, pid: int, addresses: NDArray[np.uint64]) -> ModuleFrames | None:
-    """Return the functions of code that a process compiled, if it left a map of them here."""
-    if samples.file.host != os.uname().nodename:
-        return None
-    try:
-        return perf_map_frames(Path(f"/tmp/perf-{pid}.map"), addresses)
-    except GnomonError:
-        return None  # few runtimes write one
+def _compiled(
+    maps: Sequence[Path], addresses: NDArray[np.uint64], name: str
+) -> list[tuple[CodeFrame, ...]]:
+    """Return the frames of addresses of code that a process compiled."""
+    chains: list[tuple[CodeFrame, ...]] = [
+        (CodeFrame(_unnamed(name, address), name),) for address in addresses.tolist()
+    ]
+    rest = np.arange(len(addresses))
+    for path in maps:
+        try:
+            frames = perf_map_frames(path, addresses[rest])
+        except GnomonError:
+            continue  # few runtimes write one
+        functions = frames.frames["function"][np.searchsorted(frames.addresses, addresses[rest])]
+        for place, function in zip(rest.tolist(), functions.tolist(), strict=True):
+            if function:
+                chains[place] = (_compiled_frame(frames.texts[function], name),)
+        rest = rest[functions == 0]
+    return chains
+
+
+def _compiled_frame(function: str, module: str) -> CodeFrame:
+    python = function_and_file(function)
+    if python is None:
+        return CodeFrame(function, module)
+    return CodeFrame(python[0], PYTHON, python[1])
 
 
 def _named(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,11 +13,11 @@ import numpy as np
 from gnomon.errors import FormatError
 from gnomon.launch.recordings import recordings
 from gnomon.named_tuple import NamedTuple
-from gnomon.sampling import python_records, python_stacks
-from gnomon.sampling.frame_names import CodeFrame, module_name
+from gnomon.sampling import python_records, python_stacks, python_trampolines
+from gnomon.sampling.frame_names import PYTHON, CodeFrame, maps_in_tmp, module_name
 from gnomon.sampling.python_records import COMPLETE
 from gnomon.sampling.python_samples import stack_of_samples
-from gnomon.sampling.sample_file import CUT, KERNEL, NONE, SIGNALLED, SampleFile
+from gnomon.sampling.sample_file import CUT, FILE, KERNEL, NONE, SIGNALLED, SampleFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 _AS_IT_IS = (COMPLETE, python_records.CUT, python_records.OUTSIDE)
 
 WRITER = "python"
-MODULE = "python"
-"""What the regions of Python functions have for a module."""
+"""Who left the record files of Python processes."""
 
 
 class SampledPaths(NamedTuple):
@@ -55,6 +55,7 @@ class PythonRecordings:
 
     def __init__(self, folder: Path) -> None:
         """Read the record files of a staging folder."""
+        self._folder = folder
         recorded = recordings(folder, WRITER, python_records.KINDS)
         warnings = list(recorded.warnings)
         self._processes: dict[tuple[str, int], list[PythonProcess]] = {}
@@ -66,6 +67,7 @@ class PythonRecordings:
                     warnings.append(f"samples: {file.path.name}: {error}")
                     continue
                 self._processes.setdefault((file.host, file.pid), []).append(read)
+        self._take_maps()
         self.warnings = (*warnings, *self._notes())
 
     def _notes(self) -> Iterator[str]:
@@ -77,12 +79,52 @@ class PythonRecordings:
                 "are shown: frames of this version or build are not known; CPython 3.11 to 3.13 "
                 "are"
             )
+        without = {one.version for one in every if one.state == python_records.READ_INSTEAD}
+        if without:
+            yield (
+                f"samples: Python {', '.join(sorted(without))} has no perf trampolines: its "
+                "functions were read as without --python trampoline; CPython 3.12 and newer have "
+                "them"
+            )
+        n_silent = sum(
+            one.state == python_records.NAMED and not self.perf_maps(host, pid)
+            for (host, pid), of_pid in self._processes.items()
+            for one in of_pid
+        )
+        if n_silent:
+            yield (
+                f"samples: of {n_silent} Python processes the interpreter's own functions are "
+                "shown: they wrote no perf map, as those do not that ignore their environment (-E, "
+                "-I) or are built without trampolines; leave out --python trampoline"
+            )
         n_refused = sum(one.state == python_records.REFUSED for one in every)
         if n_refused:
             yield (
                 f"samples: of {n_refused} Python processes the interpreter's own functions are "
                 "shown: the kernel gives them no signals at samples; Linux 5.19 and newer do"
             )
+
+    def _take_maps(self) -> None:
+        """Take in the maps of a run that was killed: else its observer has."""
+        for (host, pid), of_pid in self._processes.items():
+            is_named = any(one.state == python_records.NAMED for one in of_pid)
+            if is_named and host == os.uname().nodename:
+                python_trampolines.take_map(self._folder, host, pid)
+
+    def perf_maps(self, host: str, pid: int) -> Sequence[Path]:
+        """Return the maps of what a process compiled, and of whom it was forked from.
+
+        What an interpreter's trampolines run at a fork stands in the parent's map alone.
+        """
+        maps: list[Path] = []
+        seen: set[int] = set()
+        while pid and pid not in seen:
+            seen.add(pid)
+            taken = python_trampolines.taken_map(self._folder, host, pid)
+            maps += [path for path in (taken, *maps_in_tmp(host, pid)) if path.is_file()]
+            of_pid = self._processes.get((host, pid), ())
+            pid = max((one.parent for one in of_pid), default=0)
+        return maps
 
     def facts(self, samples: SampleFile) -> Mapping[str, int]:
         """Return how many samples of a task have Python functions, and how many could have."""
@@ -93,7 +135,32 @@ class PythonRecordings:
             facts["python"] += int(np.isin(status, (COMPLETE, python_records.CUT)).sum())
             facts["python_unreadable"] += int((~np.isin(status, _AS_IT_IS)).sum())
             facts["python_cut"] += int((status == python_records.CUT).sum())
+        facts["python_processes_unread"] = len(self._unread(samples))
         return facts
+
+    def _unread(self, samples: SampleFile) -> list[int]:
+        """Return the processes that ran an interpreter and left no Python functions."""
+        of_module = [
+            module.kind == FILE and python_stacks.is_interpreter(module_name(module.path))
+            for module in samples.modules
+        ]
+        own = samples.samples[samples.samples["node"] != NONE]
+        if not any(of_module) or not len(own):
+            return []
+        host = samples.file.host
+        of_thread = np.array([thread.process for thread in samples.threads], np.int64)
+        pids = np.array([process.number for process in samples.processes], np.int64)
+        of_sample = pids[of_thread[own["thread"]]]
+        unread = [
+            pid
+            for pid in np.unique(of_sample).tolist()
+            if (host, pid) not in self._processes and not self.perf_maps(host, pid)
+        ]
+        if not unread:
+            return []
+        is_python = np.array(of_module, bool)[samples.place_modules[samples.node_places]]
+        runs = _is_on_path(samples.node_parents, is_python)[own["node"]]
+        return [pid for pid in unread if runs[of_sample == pid].any()]
 
     def paths(self, samples: SampleFile, frames: Sequence[tuple[CodeFrame, ...]]) -> SampledPaths:
         """Return the paths of a task's samples.
@@ -111,10 +178,13 @@ class PythonRecordings:
             node_of_sample[rows[node >= 0]] = node[node >= 0] + n_nodes
             forests.append(process.paths)
             n_nodes += len(process.paths.parent)
-        if (node_of_sample < 0).all():
+        is_python = np.array([chain[0].module == PYTHON for chain in frames], bool)
+        is_python = is_python[samples.node_places] if len(frames) else is_python
+        if (node_of_sample < 0).all() and not is_python.any():
             of_samples = samples.samples["node"]
             return SampledPaths(samples.node_places, samples.node_parents, of_samples, ())
-        return _merged(samples, frames, python_stacks.joined(forests), node_of_sample)
+        python = python_stacks.joined(forests)
+        return _merged(samples, frames, is_python, python, node_of_sample)
 
     def _of_task(self, samples: SampleFile) -> Iterator[tuple[PythonProcess, NDArray[np.int64]]]:
         """Yield each Python process of a task, and the rows of its samples."""
@@ -128,6 +198,30 @@ class PythonRecordings:
         for number in np.unique(pid[is_told]).tolist():
             for process in self._processes.get((samples.file.host, number), ()):
                 yield process, np.flatnonzero(is_told & (pid == number))
+
+
+def _is_on_path(parents: NDArray[np.uint32], is_marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return for each node whether it or one above it is marked, by doubling the distance."""
+    above = np.where(parents == NONE, -1, parents.astype(np.int64))
+    is_below = is_marked.copy()
+    rest = np.flatnonzero(above >= 0)
+    while len(rest):
+        jumps = above[rest]
+        marks, further = is_below[jumps], above[jumps]
+        is_below[rest] |= marks
+        above[rest] = further
+        rest = rest[further >= 0]
+    return is_below
+
+
+def unread_note(n_processes: int) -> str:
+    """Return what there is to say of processes that did not read their Python functions."""
+    what, they = ("process is", "it was") if n_processes == 1 else ("processes are", "they were")
+    return (
+        f"samples: {n_processes} Python {what} shown with the interpreter's own functions: {they} "
+        "not started with Gnomon's library, which reads Python's; start the program by gnomon "
+        "record, or CPython 3.12 and newer by python -X perf"
+    )
 
 
 def _stacks(
@@ -147,6 +241,7 @@ def _stacks(
 def _merged(
     samples: SampleFile,
     frames: Sequence[tuple[CodeFrame, ...]],
+    is_trampoline: NDArray[np.bool_],
     python: python_records.PythonPaths,
     python_of_sample: NDArray[np.int32],
 ) -> SampledPaths:
@@ -162,6 +257,7 @@ def _merged(
         [modules[of_place[place]] for place in places.tolist()],
         [names[place] for place in places.tolist()],
         is_cut[samples.place_modules[places]] if len(places) else np.empty(0, bool),
+        is_trampoline,
     )
     merged = python_stacks.merge(
         native, python, np.where(has_node, nodes, -1).astype(np.int32), python_of_sample
@@ -171,7 +267,7 @@ def _merged(
     keys = np.stack([python.function, python.line], axis=1)[merged.python[is_python]]
     distinct, of_node = np.unique(keys, axis=0, return_inverse=True)
     python_frames = [
-        (CodeFrame(python.functions[function].name, MODULE, python.functions[function].file, line),)
+        (CodeFrame(python.functions[function].name, PYTHON, python.functions[function].file, line),)
         for function, line in distinct.tolist()
     ]
     merged_places = np.empty(len(merged.parent), np.uint32)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 KINDS = ("process", "code", "text", "lines", "node", "sample")
 
 # enum gn_python_state
-READ, UNKNOWN, REFUSED = range(3)
+READ, UNKNOWN, REFUSED, NAMED, READ_INSTEAD = range(5)
 
 # enum gn_python_status
 COMPLETE, OUTSIDE, UNREADABLE, LATE, CUT = range(5)
@@ -73,6 +73,7 @@ class PythonProcess:
         pid: its number.
         version: of its interpreter, as in `3.11.2`.
         state: READ, or why there are no samples.
+        parent: the process that it was forked from, 0 if it executed its program itself.
         paths: that its threads were on.
         time_ns: CLOCK_MONOTONIC of each sample, in order.
         tid: the thread of each.
@@ -83,6 +84,7 @@ class PythonProcess:
     pid: int
     version: str
     state: int
+    parent: int
     paths: PythonPaths
     time_ns: NDArray[np.uint64]
     tid: NDArray[np.int32]
@@ -110,6 +112,7 @@ def read_process(file: RecordFile) -> PythonProcess:
         pid=file.pid,
         version=_version(int(process["version"][-1])) if len(process) else "",
         state=int(process["state"][-1]) if len(process) else READ,
+        parent=int(process["parent"][0]) if len(process) else 0,
         paths=paths,
         time_ns=samples["time_ns"],
         tid=samples["tid"],

@@ -29,6 +29,8 @@ _START = frozenset(
      "start_thread", "clone", "clone3", "__clone", "__clone3", "thread_start")
 )  # fmt: skip
 _OURS = "libgnomon_sampling.so"
+# Of a native path with trampolines, in the place of a node of a Python path.
+_BY_TRAMPOLINES = -2
 _SIGNAL_RETURNS = frozenset(("__restore_rt", "__kernel_rt_sigreturn"))
 
 
@@ -43,6 +45,7 @@ class NativePaths:
             interpreter, or what comes before the first of a thread.
         is_ours: whether it belongs to the handler in which the stack was read.
         is_cut: whether it stands for the missing outermost part of a stack.
+        is_python: whether it is a trampoline, which stands for a Python function.
     """
 
     parent: NDArray[np.int32]
@@ -50,6 +53,12 @@ class NativePaths:
     is_hidden: NDArray[np.bool_]
     is_ours: NDArray[np.bool_]
     is_cut: NDArray[np.bool_]
+    is_python: NDArray[np.bool_]
+
+
+def is_interpreter(module: str) -> bool:
+    """Return whether a program or library is called as Python is."""
+    return _INTERPRETER.match(module) is not None
 
 
 def native_paths(
@@ -57,6 +66,7 @@ def native_paths(
     modules: Sequence[str],
     functions: Sequence[str],
     is_cut: NDArray[np.bool_],
+    is_python: NDArray[np.bool_],
 ) -> NativePaths:
     """Return native paths with what their nodes are.
 
@@ -65,18 +75,16 @@ def native_paths(
         modules: the base name of its program or library.
         functions: its function, that of the machine code where others were compiled into it.
         is_cut: whether it stands for the missing outermost part of a stack.
+        is_python: whether it is a trampoline, which stands for a Python function.
     """
     is_loop = [_LOOP.match(function) is not None for function in functions]
     interpreters = {module for module, loop in zip(modules, is_loop, strict=True) if loop}
-    is_interpreter = {
-        module: module in interpreters or _INTERPRETER.match(module) is not None
-        for module in set(modules)
-    }
+    hidden = {module: module in interpreters or is_interpreter(module) for module in set(modules)}
     is_hidden: list[bool] = []
     is_ours: list[bool] = []
     for node, parent in enumerate(parents.tolist()):
         begins = functions[node] in _START and (parent < 0 or is_hidden[parent])
-        is_hidden.append(not is_loop[node] and (is_interpreter[modules[node]] or begins))
+        is_hidden.append(not is_loop[node] and (hidden[modules[node]] or begins))
         is_ours.append(modules[node] == _OURS)
         if is_ours[node] and parent >= 0 and functions[parent] in _SIGNAL_RETURNS:
             is_ours[parent] = True
@@ -86,6 +94,7 @@ def native_paths(
         np.array(is_hidden, bool),
         np.array(is_ours, bool),
         is_cut,
+        is_python,
     )
 
 
@@ -111,7 +120,8 @@ class MergedPaths:
 def joined(forests: Sequence[PythonPaths]) -> PythonPaths:
     """Return the paths of several processes as one forest, their nodes one after the other."""
     functions: dict[PythonFunction, int] = {}
-    numbered = []
+    # Where there are none the arrays have no length all the same.
+    numbered = [_paths_of_none()]
     offset = 0
     for paths in forests:
         numbers = [functions.setdefault(function, len(functions)) for function in paths.functions]
@@ -144,7 +154,8 @@ def merge(
         native: the native paths.
         python: the Python paths.
         native_of_sample: the native node of each sample.
-        python_of_sample: its Python node; -1: it has none, and its native path stays as it is.
+        python_of_sample: its Python node; -1: it has none, and its native path stays as it is,
+            but where trampolines in it stand for Python functions.
     """
     pairs = (native_of_sample.astype(np.int64) << 32) | (python_of_sample.astype(np.int64) + 1)
     distinct, first, of_pair, counts = np.unique(
@@ -164,6 +175,11 @@ def merge(
     return MergedPaths(parent, native_node, python_node, nodes[of_pair], n_apart)
 
 
+def _paths_of_none() -> PythonPaths:
+    none = np.empty(0, np.int32)
+    return PythonPaths((), none, none, none, np.empty(0, bool))
+
+
 class _Merger:
     """Builds the merged forest; what pairs of nodes have in common is merged once."""
 
@@ -179,6 +195,8 @@ class _Merger:
         self._n_loops = _depths(self._parents, self._is_loop)
         self._n_groups = _depths(self._python_parents, self._is_entry)
         self._is_cut = native.is_cut.tolist()
+        self._is_python = native.is_python.tolist()
+        self._has_trampoline = _is_below(self._parents, self._is_python)
         self._is_open = _is_below(self._parents, self._is_cut)
         self._ours = _outermost(self._parents, native.is_ours.tolist())
         # A merged node by its parent and what it stands for.
@@ -197,6 +215,8 @@ class _Merger:
         """Return the merged node of a pair; None if they do not fit together."""
         if native >= 0 and self._ours[native] >= 0:
             native = self._parents[self._ours[native]]
+        if python < 0 and native >= 0 and self._has_trampoline[native]:
+            return self._paired(native, _BY_TRAMPOLINES, idle=False)
         if python < 0:
             return self._plain(native)
         if native < 0:
@@ -256,10 +276,11 @@ class _Merger:
                 steps.append((key, -1, group))
             elif self._is_cut[native]:
                 # What is missing of the native path is known of the Python one.
-                steps.append((key, native, self._group(python, whole=True)[0]))
-                python = -1
+                group, python = self._group(python, whole=True)
+                steps.append((key, native, group))
             else:
-                steps.append((key, -1 if self._is_hidden[native] else native, []))
+                is_twice = self._is_python[native] and python != _BY_TRAMPOLINES
+                steps.append((key, -1 if self._is_hidden[native] or is_twice else native, []))
             native = self._parents[native]
         for key, kept, group in reversed(steps):
             if kept >= 0:

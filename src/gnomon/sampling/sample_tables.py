@@ -26,7 +26,7 @@ from gnomon.model.tables import (
 from gnomon.model.value import How
 from gnomon.sampling.call_paths import CallPaths, call_paths, sums_on_paths
 from gnomon.sampling.frame_names import CodeFrame, FrameNames, module_name
-from gnomon.sampling.python_call_paths import PythonRecordings
+from gnomon.sampling.python_call_paths import PythonRecordings, unread_note
 from gnomon.sampling.sample_file import (
     COMPLETE,
     FILE,
@@ -60,8 +60,8 @@ def collect(folder: Path) -> Collected:
     recorded = recordings(folder, "samples", KINDS)
     warnings = list(recorded.warnings)
     facts: Counter[str] = Counter()
-    names = FrameNames()
     python = PythonRecordings(folder)
+    names = FrameNames(python.perf_maps)
     warnings += python.warnings
     files = [file for process in recorded.processes for file in process.files]
     readable: list[tuple[RecordFile, SampleFile | None]] = []
@@ -146,6 +146,8 @@ def _notes(facts: Mapping[str, int]) -> Iterator[str]:
             f"samples: {missing:,} have no call path or a shortened one: there were more different "
             "call paths than are kept"
         )
+    if facts.get("python_processes_unread"):
+        yield unread_note(facts["python_processes_unread"])
     cut = stacks - facts.get("complete", 0)
     if cut > _CUT_WORTH_SAYING * stacks:
         yield (

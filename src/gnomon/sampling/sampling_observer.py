@@ -21,7 +21,7 @@ from gnomon.launch.process import raise_nofile
 from gnomon.launch.process_result import ProcessResult
 from gnomon.model.capability_result import Collected
 from gnomon.named_tuple import NamedTuple
-from gnomon.sampling import rights
+from gnomon.sampling import python_trampolines, rights
 from gnomon.sampling._sampler import FILE, MAP, OPEN, Sampler, StartError
 from gnomon.sampling.sampled_events import SampledEvent, SampledEvents, choose
 from gnomon.store.record_file import SUFFIX
@@ -35,6 +35,7 @@ _PYTHON_PROCESSES_AT_ONCE = 1024
 # In which Python programs read their own frames, and where they ask for the signals to do so.
 _LIBRARY = Path(__file__).with_name("libgnomon_sampling.so")
 _SOCKET_VARIABLE = "GNOMON_PYTHON_SOCKET"
+_TRAMPOLINES_VARIABLE = "GNOMON_PYTHON_TRAMPOLINES"
 _ASKING_AT_ONCE = 4096
 
 
@@ -44,10 +45,12 @@ class SamplingOptions(NamedTuple):
     Attributes:
         events: what, and how often.
         stack_kb: of each thread's stack that is copied.
+        has_trampolines: Python functions are told by perf trampolines of their interpreters.
     """
 
     events: SampledEvents
     stack_kb: int
+    has_trampolines: bool = False
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> SamplingOptions:
@@ -57,7 +60,7 @@ class SamplingOptions(NamedTuple):
             GnomonError: an event cannot be sampled.
         """
         events = choose(options["event"], options["rate"], options["period"])
-        return cls(events, options["stack"])
+        return cls(events, options["stack"], options["python"])
 
 
 class SamplingObserver(Observer):
@@ -82,6 +85,7 @@ class SamplingObserver(Observer):
         self._events = list(options.events.events)
         self._notes = list(options.events.notes)
         self._stack_bytes = options.stack_kb << 10
+        self._has_trampolines = options.has_trampolines
         self._is_running = is_running
         self._is_needed = is_needed
         self._is_refused = False
@@ -91,7 +95,12 @@ class SamplingObserver(Observer):
 
     def environment(self) -> Mapping[str, str]:
         """Return how the library finds the sampler: of the tasks of a job each has its own."""
-        return {_SOCKET_VARIABLE: self._socket_name} if self.preloads() else {}
+        if not self.preloads():
+            return {}
+        trampolines = {_TRAMPOLINES_VARIABLE: "1", python_trampolines.VARIABLE: "1"}
+        return {_SOCKET_VARIABLE: self._socket_name} | (
+            trampolines if self._has_trampolines else {}
+        )
 
     def preloads(self) -> Sequence[str]:
         """Return the library in which a Python program reads its own frames."""
@@ -114,8 +123,10 @@ class SamplingObserver(Observer):
             self._notes = [f"samples: none: {str(error).removeprefix('samples: ')}"]
 
     def finish(self) -> None:
-        """Take the last samples."""
+        """Take the last samples, and away what interpreters wrote of their trampolines."""
         self._stop()
+        if self._has_trampolines:
+            python_trampolines.take_maps(self._folder, "python")
 
     def result(self, process: ProcessResult) -> Collected:
         """Return what there is to say; the samples are read from the folder."""

@@ -183,21 +183,32 @@ def check_ended(folder: Path) -> None:
 def _check_written(folder: Path) -> None:
     """Check that no process has a lock on what capabilities leave, as long as it writes that."""
     for path in folder.rglob("*"):
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except OSError:
-            continue
-        try:
-            asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-            kind, _, _, _, pid = struct.unpack(_FLOCK, fcntl.fcntl(fd, fcntl.F_GETLK, asked))
-        except OSError:  # no such locks there, or no file
-            continue
-        finally:
-            os.close(fd)
-        if kind != fcntl.F_UNLCK:
+        pid = _writer(path)
+        if pid is not None:
             raise RunDirectoryError(
                 f"{folder}: process {pid} of its program has not ended; wait for it, or end it"
             )
+
+
+def is_written(path: Path) -> bool:
+    """Return whether the process that writes a record file has not ended."""
+    return _writer(path) is not None
+
+
+def _writer(path: Path) -> int | None:
+    """Return the process that has a lock on a file, None where nobody has."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        kind, _, _, _, pid = struct.unpack(_FLOCK, fcntl.fcntl(fd, fcntl.F_GETLK, asked))
+    except OSError:  # no such locks there, or no file
+        return None
+    finally:
+        os.close(fd)
+    return None if kind == fcntl.F_UNLCK else int(pid)
 
 
 def have_all_ended(folder: Path, tasks: int, last: int) -> bool:

@@ -15,6 +15,7 @@ def process(*read: tuple[int, int]) -> PythonProcess:
         pid=1,
         version="3.11.2",
         state=0,
+        parent=0,
         paths=PythonPaths((), nothing, nothing, nothing, np.empty(0, bool)),
         time_ns=np.array([time for time, _ in read], np.uint64),
         tid=np.array([tid for _, tid in read], np.int32),

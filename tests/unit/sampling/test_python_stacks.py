@@ -31,6 +31,7 @@ def native(
         [module for module, _ in nodes],
         [function for _, function in nodes],
         np.array([function == "(truncated)" for _, function in nodes]),
+        np.array([module == "[jit]" for module, _ in nodes]),
     )
     return forest, nodes, [numbers[path] for path in paths]
 
@@ -145,6 +146,29 @@ def test_without_a_python_stack_the_native_one_stays() -> None:
     path, result = merged((*START, (PYTHON, LOOP)), "")
     assert path == ["_start", "__libc_start_main", "Py_BytesMain", LOOP]
     assert result.n_apart == 0
+
+
+TRAMPOLINES = (
+    *START, ("[jit]", "main"), (PYTHON, LOOP), (PYTHON, "vectorcall"), ("[jit]", "f"),
+    (PYTHON, LOOP), ("_x.so", "dot"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("native_path", "python_path", "expected"),
+    [
+        (TRAMPOLINES, "", "main f dot"),
+        # The interpreter's own functions before its first trampoline stay.
+        ((*START, (PYTHON, "init")), "", "_start __libc_start_main Py_BytesMain init"),
+        ((("", "(truncated)"), *TRAMPOLINES[6:]), "", "(truncated) f dot"),
+        # Of a process that read its stacks, too, they are one and the same.
+        (TRAMPOLINES, "|main |f", "py:main py:f dot"),
+    ],
+)
+def test_trampolines_stand_for_python_functions(
+    native_path: tuple[tuple[str, str], ...], python_path: str, expected: str
+) -> None:
+    assert merged(native_path, python_path)[0] == expected.split()
 
 
 @pytest.mark.parametrize("python_path", ["|a |b |c", "|a |b |c |d |e"])

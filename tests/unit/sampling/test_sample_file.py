@@ -72,6 +72,7 @@ def test_tables_hold_each_sample_and_its_path(tmp_path: Path) -> None:
     assert collected.facts == {
         "samples": 4, "lost": 3, "throttled": 1, "without_memory": 0, "processes_without": 0,
         "left_out": 3, "stacks": 4, "complete": 3, "guessed": 1, "shortened": 0, "cpu_us": 7,
+        "python_processes_unread": 0,
     }  # fmt: skip
     assert [note.partition(" because")[0] for note in collected.warnings] == [
         "samples: 3 of 7 were lost",

@@ -87,6 +87,13 @@ def parser() -> argparse.ArgumentParser:
         metavar="KB",
         help="copy so many kilobytes of stack with each sample (default: 32)",
     )
+    p.add_argument(
+        "--python",
+        dest="samples:python",
+        metavar="HOW",
+        help="how Python functions are told: frames, read at each sample (the default), or "
+        "trampoline, of CPython 3.12 and newer",
+    )
     p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     # What `gnomon run` takes, so that both do the same.
     p.set_defaults(capabilities="samples", without="counters,sections", repeat=1)
@@ -108,6 +115,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.duration is not None:
             raise UsageError("-d goes with -p and -a; to limit a program: timeout S program")
         return run_command.run(arguments)
+    if getattr(arguments, "samples:python") is not None:
+        raise UsageError("--python goes with a program: one that runs already is as it was started")
     if arguments.pid is not None and arguments.pid < 1:
         raise UsageError(f"-p {arguments.pid}: a process id must be above 0")
     if arguments.duration is not None and not 0 < arguments.duration < 1e9:

@@ -1,6 +1,7 @@
 #include "python_layout.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 /* PyTypeObject: tp_basicsize, the same in all versions. */
@@ -139,6 +140,18 @@ static int is_as_expected(const struct gn_python_layout *layout, void *library, 
 	       (layout->thread_cframe || is_as_published(layout, library, version));
 }
 
+static int find_older(struct gn_python *python, void *library)
+{
+	const char *(*version)(void);
+	unsigned int major, minor, micro;
+
+	*(void **)&version = dlsym(library, "Py_GetVersion");
+	if (!version || sscanf(version(), "%u.%u.%u", &major, &minor, &micro) != 3)
+		return GN_PYTHON_NONE;
+	python->version = major << 24 | (minor & 255) << 16 | (micro & 255) << 8;
+	return GN_PYTHON_UNKNOWN;
+}
+
 int gn_python_find(struct gn_python *python, void *library)
 {
 	/* Since 3.11, the first version whose frames can be read like this. */
@@ -146,7 +159,7 @@ int gn_python_find(struct gn_python *python, void *library)
 
 	memset(python, 0, sizeof(*python));
 	if (!version)
-		return GN_PYTHON_NONE;
+		return find_older(python, library);
 	python->version = (uint32_t)*version;
 	*(void **)&python->this_thread = dlsym(library, "PyGILState_GetThisThreadState");
 	python->code_type = (uintptr_t)dlsym(library, "PyCode_Type");

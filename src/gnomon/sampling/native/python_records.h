@@ -21,12 +21,16 @@ enum gn_python_kind {
 struct gn_python_process {
 	uint32_t version; /* as in Py_Version */
 	uint32_t state;	  /* enum gn_python_state */
+	int32_t parent;	  /* that it was forked from, and runs the program of; 0: none */
+	uint32_t zero;
 };
 
 enum gn_python_state {
 	GN_PYTHON_IS_READ,
 	GN_PYTHON_IS_UNKNOWN, /* a version or build whose frames are not known */
 	GN_PYTHON_IS_REFUSED, /* its events could not be opened */
+	GN_PYTHON_IS_NAMED,   /* by trampolines of its interpreter: a perf map has its functions */
+	GN_PYTHON_IS_READ_INSTEAD, /* trampolines were wanted, which it has not */
 };
 
 struct gn_python_code {

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <ucontext.h>
@@ -32,6 +33,7 @@ struct perf_signal {
 static const struct gn_record_field process_fields[] = {
 	GN_RECORD_FIELD(struct gn_python_process, version, GN_RECORD_U32),
 	GN_RECORD_FIELD(struct gn_python_process, state, GN_RECORD_U32),
+	GN_RECORD_FIELD(struct gn_python_process, parent, GN_RECORD_I32),
 };
 static const struct gn_record_field code_fields[] = {
 	GN_RECORD_FIELD(struct gn_python_code, code, GN_RECORD_U32),
@@ -66,18 +68,36 @@ static const struct gn_record_kind kinds[] = {
 	GN_RECORD_KIND("sample", struct gn_python_sample, sample_fields),
 };
 
+/* Whether functions are to be told by the interpreter's trampolines, which it has since 3.12. */
+#define TRAMPOLINES "GNOMON_PYTHON_TRAMPOLINES"
+#define FIRST_WITH_TRAMPOLINES 0x030c0000u
+
 static struct gn_python python;
 static struct gn_code_table *codes;
 static struct gn_python_threads *threads;
 static _Atomic enum gn_python_state state;
 static _Atomic pid_t sampled; /* the process whose events are open; 0: none */
 
+static int trampolines_are_wanted(void)
+{
+	return secure_getenv(TRAMPOLINES) != NULL;
+}
+
 static void record_process(void)
 {
 	static struct gn_record_stream stream;
-	const struct gn_python_process process = {python.version, state};
+	static pid_t recorded;
+	const pid_t self = getpid();
+	const struct gn_python_process process = {
+		.version = python.version,
+		.state = state == GN_PYTHON_IS_READ && trampolines_are_wanted()
+				 ? GN_PYTHON_IS_READ_INSTEAD
+				 : state,
+		.parent = recorded == self ? 0 : recorded,
+	};
 
 	gn_recorder_append(&stream, GN_PYTHON_PROCESS, &process);
+	recorded = self;
 }
 
 static const struct gn_recorder_plan plan = {GN_PYTHON_WRITER, kinds, GN_PYTHON_KINDS, 0, NULL};
@@ -201,6 +221,8 @@ static void begin_in_child(void)
 {
 	if (sampled)
 		ask_for_samples();
+	else if (state == GN_PYTHON_IS_NAMED)
+		record_process();
 }
 
 static void begin(int is_usable)
@@ -208,6 +230,12 @@ static void begin(int is_usable)
 	state = is_usable ? GN_PYTHON_IS_READ : GN_PYTHON_IS_UNKNOWN;
 	if (!gn_recorder_is_there() || gn_recorder_start(&plan))
 		return;
+	if (trampolines_are_wanted() && python.version >= FIRST_WITH_TRAMPOLINES) {
+		state = GN_PYTHON_IS_NAMED;
+		pthread_atfork(NULL, NULL, begin_in_child);
+		record_process();
+		return;
+	}
 	if (is_usable) {
 		codes = gn_code_table_new();
 		threads = gn_python_threads_new();
