@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import record_layout
+from damaged_records import changed, damaged
 
 from gnomon._core import crc32c
 from gnomon.errors import FormatError
@@ -39,8 +40,6 @@ TEXTS = {"how": "counted", "aggregation": "sum", "component": "kernel", "scope":
 KINDS = {"locations": "process", "regions": "hpm", "files": "file"}
 _BLOCK = struct.Struct("=4sIQI")
 _CRC = struct.Struct("=I")
-_WORDS = ("none", "some", "all", "each", "one", "INTEGER", "BIGINT", "DOUBLE", "VARCHAR")
-_SHAPES = tuple(f'"{word}"'.encode() for word in _WORDS)
 
 
 class Recorded(Capability):
@@ -105,28 +104,6 @@ def _cell(table: str, column: Column, at: int) -> Any:
 # --- damage ---------------------------------------------------------------------------------------
 
 
-def changed(rng: random.Random, content: bytes) -> bytes:
-    """Return bytes of which a number or word is another."""
-    if not content:
-        return rng.randbytes(rng.randrange(9))
-    at = rng.randrange(len(content))
-    how = rng.randrange(6)
-    if how == 0:
-        return content[:at] + bytes([rng.randrange(256)]) + content[at + 1 :]
-    if how == 1:
-        size = rng.choice((4, 8))
-        at -= at % size
-        value = rng.choice((0, 1, 2, 3, 1000, 1 << 31, (1 << 32) - 1, 1 << 62, (1 << 64) - 1))
-        number = (value % (1 << 8 * size)).to_bytes(size, "little")
-        return (content[:at] + number + content[at + size :])[: len(content)]
-    if how == 2:
-        return content[:at]
-    if how == 3:
-        return content + content[at:]
-    there = [word for word in _SHAPES if word in content] or [content[at : at + 1]]
-    return content.replace(rng.choice(there), rng.choice(_SHAPES), rng.choice((1, -1)))
-
-
 def part(rng: random.Random, raw: Path) -> None:
     """Change a block of a part: its rows, what it says of them, how many they are."""
     file = raw / "part.0.blocks"
@@ -164,24 +141,7 @@ def part(rng: random.Random, raw: Path) -> None:
 def records(rng: random.Random, raw: Path) -> None:
     """Change the header, the kinds or a block of a record file."""
     file = next(raw.glob(f"*{SUFFIX}"))
-    content = bytearray(file.read_bytes())
-    begin, step = record_layout.BEGIN, record_layout.BLOCK_BYTES
-    how = rng.randrange(3)
-    if how == 0:
-        content[8:128] = changed(rng, bytes(content[8:128]))[:120].ljust(120, b"\0")
-    elif how == 1:
-        used = 32 * (2 + len(record_layout.CALL_FIELDS))
-        kinds = changed(rng, bytes(content[4096 : 4096 + used]))[:used].ljust(used, b"\0")
-        content[4096 : 4096 + used] = kinds
-        struct.pack_into("<I", content, 108, crc32c(kinds))
-    else:
-        at = rng.randrange(begin, len(content), step)
-        at -= (at - begin) % step
-        block = changed(rng, bytes(content[at + 8 : at + step]))[: step - 8].ljust(step - 8, b"\0")
-        used = rng.choice((struct.unpack_from("<I", content, at)[0], rng.randrange(step - 31)))
-        struct.pack_into("<II", content, at, used, crc32c(block[: 24 + used]))
-        content[at + 8 : at + step] = block
-    file.write_bytes(content)
+    file.write_bytes(damaged(rng, file.read_bytes()))
 
 
 def task(rng: random.Random, raw: Path, odd: Callable[[random.Random], Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from gnomon.errors import FormatError
 from gnomon.sampling.python_lines import LineTable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from gnomon.store.record_file import RecordFile
@@ -22,6 +24,14 @@ READ, UNKNOWN, REFUSED, NAMED, READ_INSTEAD = range(5)
 
 # enum gn_python_status
 COMPLETE, OUTSIDE, UNREADABLE, LATE, CUT = range(5)
+
+_FIELDS: dict[str, dict[str, str]] = {
+    "process": {"version": "u4", "state": "u4", "parent": "i4"},
+    "code": {"code": "u4", "first_line": "i4", "line_table_bytes": "u4"},
+    "lines": {"code": "u4", "offset": "u4", "bytes": "(56,)u1"},
+    "node": {"node": "u4", "parent": "u4", "code": "u4", "instruction": "i4", "is_entry": "u4"},
+    "sample": {"time_ns": "u8", "tid": "i4", "node": "u4", "status": "u4"},
+}
 
 # Lines of a table are recorded in pieces of so many bytes.
 _PIECE_BYTES = 56
@@ -96,10 +106,17 @@ def read_process(file: RecordFile) -> PythonProcess:
     """Return what a process recorded.
 
     Raises:
-        FormatError: a parent is not before its child.
+        FormatError: its records are not those of Python, or a parent is not before its child.
     """
-    process = file.columns("process")
-    samples = file.columns("sample")
+    try:
+        return _read(file)
+    except KeyError as error:
+        raise FormatError(file.path, 0, f"it has no records of the kind {error}") from None
+
+
+def _read(file: RecordFile) -> PythonProcess:
+    process = _columns(file, "process")
+    samples = _columns(file, "sample")
     samples = samples[np.argsort(samples["time_ns"], kind="stable")]
     paths, indexes = _paths(file)
     numbers = samples["node"]
@@ -121,13 +138,23 @@ def read_process(file: RecordFile) -> PythonProcess:
     )
 
 
+def _columns(file: RecordFile, kind: str) -> NDArray[np.void]:
+    """Return the records of a kind, with the fields that are read, or say that they are others."""
+    records, wanted = file.columns(kind), np.dtype(list(_FIELDS[kind].items()))
+    has: Mapping[str, Any] = records.dtype.fields or {}
+    for name in _FIELDS[kind]:
+        if name not in has or has[name][0].newbyteorder("=") != wanted[name]:
+            raise FormatError(file.path, 0, f"its records of kind {kind} are not those of Python")
+    return records[list(_FIELDS[kind])]
+
+
 def _version(number: int) -> str:
     return f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}"
 
 
 def _paths(file: RecordFile) -> tuple[PythonPaths, NDArray[np.int32]]:
     """Return the paths, and the index of each node by its number in the file."""
-    nodes = file.columns("node")
+    nodes = _columns(file, "node")
     nodes = nodes[np.unique(nodes["node"], return_index=True)[1]]
     numbers, parents = nodes["node"].astype(np.int64), nodes["parent"].astype(np.int64)
     if (parents >= numbers).any():
@@ -171,12 +198,12 @@ def _functions(
     """Return the functions, and by the numbers of code objects which it is, and its lines."""
     texts = file.texts("text")
     pieces: dict[int, list[tuple[int, bytes]]] = {}
-    for code, offset, data in file.columns("lines").tolist():
+    for code, offset, data in _columns(file, "lines").tolist():
         pieces.setdefault(code, []).append((offset, bytes(data)))
     functions = {PythonFunction("", ""): 0, _INIT_CLEANUP: 0}
     of_code: dict[int, int] = {}
     tables: dict[int, LineTable] = {}
-    for code, first_line, table_bytes in file.columns("code").tolist():
+    for code, first_line, table_bytes in _columns(file, "code").tolist():
         if code not in used:
             continue
         function = PythonFunction(texts.get(2 * code, "(unknown)"), texts.get(2 * code + 1, ""))

@@ -17,7 +17,7 @@ import numpy as np
 from gnomon.sampling.python_records import PythonFunction, PythonPaths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,6 +29,9 @@ _START = frozenset(
      "start_thread", "clone", "clone3", "__clone", "__clone3", "thread_start")
 )  # fmt: skip
 _OURS = "libgnomon_sampling.so"
+# What they call in a loop has frames of its own: a greenlet, or another interpreter. Above it the C
+# stack is another one's.
+_BEGINNING = re.compile(r"(_greenlet|_xxsubinterpreters|_interpreters)\b.*\.so$")
 # Of a native path with trampolines, in the place of a node of a Python path.
 _BY_TRAMPOLINES = -2
 _SIGNAL_RETURNS = frozenset(("__restore_rt", "__kernel_rt_sigreturn"))
@@ -46,6 +49,7 @@ class NativePaths:
         is_ours: whether it belongs to the handler in which the stack was read.
         is_cut: whether it stands for the missing outermost part of a stack.
         is_python: whether it is a trampoline, which stands for a Python function.
+        begins: whether it is a loop whose functions are called by none of those above it.
     """
 
     parent: NDArray[np.int32]
@@ -54,6 +58,7 @@ class NativePaths:
     is_ours: NDArray[np.bool_]
     is_cut: NDArray[np.bool_]
     is_python: NDArray[np.bool_]
+    begins: NDArray[np.bool_]
 
 
 def is_interpreter(module: str) -> bool:
@@ -95,7 +100,21 @@ def native_paths(
         np.array(is_ours, bool),
         is_cut,
         is_python,
+        np.array(list(_begin(parents.tolist(), is_loop, modules)), bool),
     )
+
+
+def _begin(
+    parents: Sequence[int], is_loop: Sequence[bool], modules: Sequence[str]
+) -> Iterator[bool]:
+    """Yield of each node whether it is a loop that something like a greenlet begins with."""
+    own = {module: _BEGINNING.match(module) is not None for module in set(modules)}
+    # Whether there is such a node between one, included, and the loop above it.
+    is_behind: list[bool] = []
+    for parent, loops, module in zip(parents, is_loop, modules, strict=True):
+        behind = parent >= 0 and is_behind[parent]
+        yield behind and loops
+        is_behind.append((behind or own[module]) and not loops)
 
 
 @dataclass(frozen=True)
@@ -192,7 +211,8 @@ class _Merger:
         self._is_entry = python.is_entry.tolist()
         self._is_loop = native.is_loop.tolist()
         self._is_hidden = native.is_hidden.tolist()
-        self._n_loops = _depths(self._parents, self._is_loop)
+        self._begins = native.begins.tolist()
+        self._n_loops = _depths(self._parents, self._is_loop, self._begins)
         self._n_groups = _depths(self._python_parents, self._is_entry)
         self._is_cut = native.is_cut.tolist()
         self._is_python = native.is_python.tolist()
@@ -281,7 +301,7 @@ class _Merger:
             else:
                 is_twice = self._is_python[native] and python != _BY_TRAMPOLINES
                 steps.append((key, -1 if self._is_hidden[native] or is_twice else native, []))
-            native = self._parents[native]
+            native = -1 if self._begins[native] else self._parents[native]
         for key, kept, group in reversed(steps):
             if kept >= 0:
                 merged = self._number(merged, kept, -1)
@@ -304,11 +324,21 @@ class _Merger:
         return group, python
 
 
-def _depths(parents: Sequence[int], is_counted: Sequence[bool]) -> list[int]:
-    """Return how many nodes that count are on the path to each node, with itself."""
+def _depths(
+    parents: Sequence[int], is_counted: Sequence[bool], begins: Sequence[bool] = ()
+) -> list[int]:
+    """Return how many nodes that count are on the path to each node, with itself.
+
+    Args:
+        parents: of each node.
+        is_counted: whether it counts.
+        begins: whether what is above it does not; by default of none.
+    """
     depths: list[int] = []
-    for parent, counts in zip(parents, is_counted, strict=True):
-        depths.append((depths[parent] if parent >= 0 else 0) + counts)
+    for parent, counts, first in zip(
+        parents, is_counted, begins or [False] * len(parents), strict=True
+    ):
+        depths.append((depths[parent] if parent >= 0 and not first else 0) + counts)
     return depths
 
 

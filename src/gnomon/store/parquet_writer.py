@@ -41,7 +41,7 @@ _OPTIONAL = 1
 _PLAIN, _RLE = 0, 3
 _UNCOMPRESSED, _GZIP = 0, 2
 # A smaller page is no larger than what compression adds to read and write.
-_COMPRESSED_LEAST_BYTES = 1024
+_COMPRESSED_LEAST_BYTES = 256
 _DATA_PAGE = 0
 
 

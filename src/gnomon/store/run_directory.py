@@ -138,7 +138,9 @@ class Draft:
         if files:
             whole["files"], notes = kept_files.keep(self.folder, files)
             whole["warnings"] = [*whole["warnings"], *notes]
-        (self.folder / "text").mkdir()
+        # An empty folder would be as large as the tables of a short program.
+        if texts:
+            (self.folder / "text").mkdir()
         for name, content in texts.items():
             (self.folder / "text" / name).write_text(as_utf8(content), encoding="utf-8")
         (self.folder / HEAD).write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")

@@ -69,11 +69,43 @@ def records() -> dict[str, list[Row]]:
     }  # fmt: skip
 
 
-def write(path: Path, rows: Mapping[str, Sequence[Row]]) -> Path:
+# Of src/gnomon/sampling/native/python_records.h, in the same way.
+PYTHON_KINDS: Mapping[str, tuple[str, Sequence[tuple[str, int, int, int]]]] = {
+    "process": ("IIi4x", [("version", 0, 4, 1), ("state", 4, 4, 1), ("parent", 8, 0x14, 1)]),
+    "code": ("IiI4x", [("code", 0, 4, 1), ("first_line", 4, 0x14, 1),
+                       ("line_table_bytes", 8, 4, 1)]),
+    "text": ("", []),
+    "lines": ("II56s", [("code", 0, 4, 1), ("offset", 4, 4, 1), ("bytes", 8, 1, 56)]),
+    "node": ("IIIiI4x", [("node", 0, 4, 1), ("parent", 4, 4, 1), ("code", 8, 4, 1),
+                         ("instruction", 12, 0x14, 1), ("is_entry", 16, 4, 1)]),
+    "sample": ("QiIII", [("time_ns", 0, 8, 1), ("tid", 8, 0x14, 1), ("node", 12, 4, 1),
+                         ("status", 16, 4, 1), ("depth", 20, 4, 1)]),
+}  # fmt: skip
+
+
+def python_records() -> dict[str, list[Row]]:
+    """Return the records of a program whose <module> calls f, which calls g by C."""
+    return {
+        "process": [(0x030B0200, 0, 0)],
+        "code": [(1, 1, 3), (2, 5, 3), (3, 9, 60)],
+        "text": [(2, "<module>"), (3, "a.py"), (4, "f"), (5, "a.py"), (6, "g"), (7, "b.py")],
+        "lines": [(1, 0, b"\x80\xd9\x00"), (2, 0, b"\xe9\x04\xf7"),
+                  (3, 0, b"\xe8\x82\x01" * 18), (3, 56, b"\xe8\x82\x01")],
+        "node": [(1, 0, 1, 0, 1), (2, 1, 2, 3, 0), (3, 2, 3, -1, 1), (4, 3, 0, -1, 0)],
+        "sample": [(1501, 50, 1, 0, 1), (2501, 51, 3, 0, 3), (3501, 51, 0, 1, 0),
+                   (4501, 50, 0, 2, 0), (5501, 50, 4, 4, 4096)],
+    }  # fmt: skip
+
+
+def write(
+    path: Path,
+    rows: Mapping[str, Sequence[Row]],
+    kinds: Mapping[str, tuple[str, Sequence[tuple[str, int, int, int]]]] = KINDS,
+) -> Path:
     """Write a record file with these records of each kind, and return its path."""
     heads = fields = b""
     blocks: list[record_layout.Block | None] = []
-    for number, (kind, (layout, columns)) in enumerate(KINDS.items()):
+    for number, (kind, (layout, columns)) in enumerate(kinds.items()):
         size = struct.calcsize("<" + layout) if layout else 0
         heads += struct.pack("<24sII", kind.encode(), size, len(columns))
         fields += b"".join(
@@ -89,7 +121,7 @@ def write(path: Path, rows: Mapping[str, Sequence[Row]]) -> Path:
             blocks.append((number, data))
     tables = heads + fields
     header = record_layout.header(
-        kinds=tables, n_kinds=len(KINDS), n_fields=len(fields) // 32, writer=b"samples",
+        kinds=tables, n_kinds=len(kinds), n_fields=len(fields) // 32, writer=b"samples",
         tail=record_layout.BEGIN + record_layout.BLOCK_BYTES * len(blocks),
     )  # fmt: skip
     path.write_bytes(header + record_layout.body(blocks))

@@ -171,6 +171,29 @@ def test_trampolines_stand_for_python_functions(
     assert merged(native_path, python_path)[0] == expected.split()
 
 
+GREENLET = (
+    *START, (PYTHON, LOOP), ("_greenlet.cpython-311-x86_64-linux-gnu.so", "inner_bootstrap"),
+    (PYTHON, "PyObject_Call"), (PYTHON, LOOP),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("native_path", "python_path", "expected"),
+    [
+        (GREENLET, "|ping spin", "py:ping py:spin"),
+        ((*GREENLET, ("_x.so", "sum"), (PYTHON, LOOP)), "|ping |back", "py:ping sum py:back"),
+        # It is about to switch to another one: none begins.
+        ((*GREENLET, GREENLET[4]), "|ping", "py:ping inner_bootstrap"),
+        ((*GREENLET[:4], ("_interpreters.cpython-313.so", "run"), (PYTHON, LOOP)), "|sub",
+         "py:sub"),
+    ],
+)  # fmt: skip
+def test_what_begins_in_a_greenlet_has_no_callers(
+    native_path: tuple[tuple[str, str], ...], python_path: str, expected: str
+) -> None:
+    assert merged(native_path, python_path)[0] == expected.split()
+
+
 @pytest.mark.parametrize("python_path", ["|a |b |c", "|a |b |c |d |e"])
 def test_stacks_that_do_not_fit_together_are_not_mixed(python_path: str) -> None:
     native_path = (

@@ -170,6 +170,9 @@ int gn_python_find(struct gn_python *python, void *library)
 		    !is_as_expected(layouts[i], library, python->version))
 			continue;
 		python->layout = *layouts[i];
+		/* Before 3.12 the other one is always that of the main interpreter. */
+		if (layouts[i]->minor == 11)
+			*(void **)&python->running = dlsym(library, "_PyThreadState_UncheckedGet");
 		return GN_PYTHON_USABLE;
 	}
 	return GN_PYTHON_UNKNOWN;

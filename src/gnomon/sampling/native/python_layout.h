@@ -31,6 +31,7 @@ struct gn_python {
 	struct gn_python_layout layout;
 	uint32_t version;	    /* as in Py_Version */
 	void *(*this_thread)(void); /* PyGILState_GetThisThreadState */
+	void *(*running)(void);	    /* _PyThreadState_UncheckedGet; NULL: not needed */
 	uintptr_t code_type;
 };
 

@@ -145,17 +145,37 @@ static uintptr_t stack_pointer(const ucontext_t *context)
 
 /* --- a sample --------------------------------------------------------------------------------- */
 
+/* Whether a PyThreadState is the calling thread's: 0 or 1, -1: it cannot be read. */
+static int is_own(struct gn_python_thread *thread, uintptr_t address)
+{
+	const uintptr_t id = address + python.layout.thread_id;
+
+	if (address & 7 || !gn_probe(&thread->probe, id, sizeof(id)))
+		return -1;
+	return gn_word_at(id) == (uintptr_t)pthread_self();
+}
+
+/* The calling thread's PyThreadState of the interpreter that it runs; 0: it has none. */
+static uintptr_t own_state(struct gn_python_thread *thread)
+{
+	/* Of whoever has the lock of all interpreters. */
+	const uintptr_t running = python.running ? (uintptr_t)python.running() : 0;
+
+	if (running && is_own(thread, running) == 1)
+		return running;
+	return (uintptr_t)python.this_thread();
+}
+
 static int read_stack(struct gn_python_thread *thread)
 {
 	const struct gn_python_reader reader = {&python, codes, &thread->code_streams,
 						&thread->probe};
-	const uintptr_t own = (uintptr_t)python.this_thread();
+	const uintptr_t own = own_state(thread);
 
 	thread->stack.n = 0;
 	if (!own)
 		return GN_PYTHON_OUTSIDE;
-	if (own & 7 || !gn_probe(&thread->probe, own + python.layout.thread_id, sizeof(own)) ||
-	    gn_word_at(own + python.layout.thread_id) != (uintptr_t)pthread_self())
+	if (is_own(thread, own) != 1)
 		return GN_PYTHON_UNREADABLE;
 	return gn_python_stack_read(&reader, own, &thread->stack);
 }
@@ -295,6 +315,8 @@ static void begin(int is_usable)
 		threads = gn_python_threads_new();
 		/* What it calls first is looked for now, not in a handler. */
 		python.this_thread();
+		if (python.running)
+			python.running();
 		if (!codes || !threads || gn_take_signal(on_signal))
 			state = GN_PYTHON_IS_REFUSED;
 		else
