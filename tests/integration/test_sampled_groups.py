@@ -149,8 +149,8 @@ def test_groups_and_precision_that_make_no_sense(tmp_path: Path) -> None:
 
 
 def test_page_faults_have_the_addresses_that_were_touched(tmp_path: Path, touched: Path) -> None:
-    period = 40
-    run, parts = recorded(tmp_path, touched, "-e", "page-faults", "-c", str(period),
+    period = 100
+    run, parts = recorded(tmp_path, touched, "-e", "page-faults", "-c", str(period), "--stack", "1",
                           threads=THREADS)  # fmt: skip
     for number, part in enumerate(parts, start=1):
         rows = run.query(

@@ -22,9 +22,7 @@ class Sampler:
 
     def __new__(
         cls,
-        events: list[
-            tuple[int, int, int, int, int, int, int, bool, bool, int, int, int, bytes]
-        ],
+        events: list[tuple[int, int, int, int, int, int, int, bool, bool, int, int, int, bytes]],
         cpus: list[int],
         targets: list[int],
         starts_at_exec: bool,

@@ -18,8 +18,6 @@ RATE_HZ = 249
 """Samples per second of CPU time: the timer's interrupt is the cost, about 14 µs each."""
 STACK_KB = 32
 STACK_KB_MOST = 63
-KEPT = "stacks"
-"""Of the files of kept stacks: HOST.PID.TIME.stacks.gnrec."""
 KEEP_MB_MOST = 100_000
 
 
@@ -112,7 +110,9 @@ class Samples(Capability):
 
     def files_to_keep(self, folder: Path) -> Mapping[str, Path]:
         """Return the files of kept stacks."""
-        return {file.name: file for file in sorted(folder.glob(f"*.{KEPT}.gnrec"))}
+        from gnomon.sampling.kept_files import kept_files
+
+        return kept_files(folder)
 
 
 SAMPLES = Samples()

@@ -101,10 +101,10 @@ def _stacks(file: RecordFile) -> Iterator[KeptStack]:
     heads = _all(arrays["stack"])
     pieces, frames = _by_stack(arrays["bytes"]), _by_stack(arrays["frame"])
     spaces: dict[int, list[Mapping]] = {}
-    for number, one in enumerate(_all(arrays["mapping"])):
-        mapping = Mapping(int(one["start"]), int(one["length"]), int(one["file_offset"]),
-                          paths.get(number, ""))  # fmt: skip
-        spaces.setdefault(int(one["space"]), []).append(mapping)
+    for number, record in enumerate(_all(arrays["mapping"])):
+        mapping = Mapping(int(record["start"]), int(record["length"]),
+                          int(record["file_offset"]), paths.get(number, ""))  # fmt: skip
+        spaces.setdefault(int(record["space"]), []).append(mapping)
     for number, head in enumerate(heads):
         own = frames.get(number, [])
         stack = _joined(pieces.get(number, []), int(head["stack_bytes"]))
@@ -130,11 +130,11 @@ def _all(parts: list[NDArray[np.void]]) -> NDArray[Any]:
 
 
 def _by_stack(parts: list[NDArray[np.void]]) -> dict[int, list[np.void]]:
-    found: dict[int, list[np.void]] = {}
+    by_stack: dict[int, list[np.void]] = {}
     for records in parts:
         for record in records:
-            found.setdefault(int(record["stack"]), []).append(record)
-    return found
+            by_stack.setdefault(int(record["stack"]), []).append(record)
+    return by_stack
 
 
 def _joined(pieces: list[np.void], size: int) -> bytes | None:

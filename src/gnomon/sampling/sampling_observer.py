@@ -24,7 +24,7 @@ from gnomon.model.capability_result import Collected
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling import python_trampolines, rights
 from gnomon.sampling._sampler import FILE, MAP, OPEN, Sampler, StartError
-from gnomon.sampling.capability import KEPT
+from gnomon.sampling.kept_files import kept_file
 from gnomon.sampling.sampled_events import UNSEEN_KERNEL, SampledEvent, SampledEvents, choose
 from gnomon.store.record_file import SUFFIX
 
@@ -190,7 +190,7 @@ class SamplingObserver(Observer):
         raise_nofile(len(cpus) * tasks * len(self._events) + _DESCRIPTORS_ELSEWHERE)
         own = job()
         name = f"{os.uname().nodename}.{pid}.{time.time_ns()}"
-        kept = os.fsencode(self._folder / f"{name}.{KEPT}{SUFFIX}") if self._keep_mb else b""
+        kept = os.fsencode(kept_file(self._folder, name)) if self._keep_mb else b""
         share = _RINGS_BYTES // (1 << (len(cpus) - 1).bit_length())
         return Sampler(
             events=[_arguments(event, self._events) for event in self._events],
