@@ -196,6 +196,26 @@ static void close_ended(struct gn_signal_events *signals)
 		}
 }
 
+/*
+ * A tracer (strace, gdb) stops the process at each signal, and at each system call of its handler:
+ * it would take longer than until the next.
+ */
+static int is_traced(int32_t pid)
+{
+	char path[40], line[128];
+	int tracer = 0;
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	status = fopen(path, "re");
+	if (!status)
+		return 0;
+	while (fgets(line, sizeof(line), status) && sscanf(line, "TracerPid: %d", &tracer) != 1)
+		;
+	fclose(status);
+	return tracer > 0;
+}
+
 int gn_signal_events_open(struct gn_signal_events *signals, int32_t pid, int tells_tasks)
 {
 	const struct gn_sampled_events *events = signals->events;
@@ -205,7 +225,7 @@ int gn_signal_events_open(struct gn_signal_events *signals, int32_t pid, int tel
 
 	close_ended(signals);
 	gn_signal_events_stop(signals, pid);
-	if (!is_known_to_be_safe())
+	if (!is_known_to_be_safe() || is_traced(pid))
 		return -EOPNOTSUPP;
 	n = list_threads(pid, &threads);
 	if (n < 0) {

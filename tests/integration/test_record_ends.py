@@ -171,11 +171,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     run("umount", folder)
 
 
+@pytest.mark.parametrize("options", [("record", "-F"), ("run", "--samples-rate")], ids=str)
 def test_a_full_disk_ends_sampling_and_not_the_program(
-    small_disk: Path, tmp_path: Path, shares: Path
+    options: tuple[str, str], small_disk: Path, tmp_path: Path, shares: Path
 ) -> None:
     marker = tmp_path / "went on"
-    words = ("record", "-F", "5000", "--name", small_disk / "r")
+    words = (*options, "5000", "--name", small_disk / "r")
     done = gnomon(*words, "--", "sh", "-c", f"{shares} 60000; touch '{marker}'; exit 3")
     assert done.returncode == 3
     assert marker.exists()

@@ -81,7 +81,8 @@ class PythonRecordings:
         if n_refused:
             yield (
                 f"samples: of {n_refused} Python processes the interpreter's own functions are "
-                "shown: the kernel gives them no signals at samples; Linux 5.19 and newer do"
+                "shown: they get no signals at samples, which Linux before 5.19 does not have, and "
+                "which would stop a program that is traced (strace, gdb) again and again"
             )
 
     def facts(self, samples: SampleFile) -> Mapping[str, int]:

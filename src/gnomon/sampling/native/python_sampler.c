@@ -20,6 +20,14 @@
 #include "python_threads.h"
 #include "recorder_link.h"
 
+/* So soon after the last sample a thread that has not moved has the same functions. */
+#define SAME_NS 1000000u
+#define UNMOVED_MAX 1000u
+/* To read a stack takes some 10 us, unless the thread has to wait for a CPU now and then. */
+#define LONG_NS 2000000u
+#define LONG_LEAST 4u
+#define LONG_FACTOR 10u
+
 /* siginfo_t of a perf event's signal, which the C library's headers may not have yet. */
 #define CODE_PERF 6 /* TRAP_PERF */
 #define IS_LATE 1u  /* TRAP_PERF_FLAG_ASYNC: the thread had blocked it */
@@ -147,30 +155,77 @@ static int has_moved(struct gn_python_thread *thread, const ucontext_t *context)
 	return is_elsewhere;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * Where samples come faster than they are taken the program would never go on, as under a tracer
+ * that stops it at each signal and at each system call of ours: they are stopped.
+ */
+static void stop_samples(void)
+{
+	sampled = 0;
+	state = GN_PYTHON_IS_REFUSED;
+	gn_recorder_ask(GN_PYTHON_END);
+	record_process();
+}
+
+/* What takes long, as each system call does under a tracer, is not done at each sample. */
+static void read_sample(struct gn_python_thread *thread, struct gn_python_sample *sample)
+{
+	uint64_t taken_ns;
+
+	if (sample->time_ns < thread->read_again_ns) {
+		sample->status = GN_PYTHON_UNREADABLE;
+		return;
+	}
+	sample->status = (uint32_t)read_stack(thread);
+	if (sample->status == GN_PYTHON_READ || sample->status == GN_PYTHON_CUT) {
+		sample->depth = thread->stack.n;
+		sample->node = gn_python_path(threads, thread);
+	}
+	taken_ns = now_ns() - sample->time_ns;
+	thread->n_long = taken_ns > LONG_NS ? thread->n_long + 1 : 0;
+	if (thread->n_long >= LONG_LEAST)
+		thread->read_again_ns = sample->time_ns + LONG_FACTOR * taken_ns;
+}
+
 static void take_sample(uint32_t flags, const ucontext_t *context)
 {
-	struct gn_python_sample sample = {.tid = gettid()};
-	int is_elsewhere;
+	struct gn_python_sample sample = {.tid = gettid(), .time_ns = now_ns()};
 	struct gn_python_thread *thread;
-	struct timespec now;
+	int is_elsewhere, is_same;
 
 	/* At the process's end the file is closed before the last function has returned. */
 	if (gn_record_file_status(gn_recorder_file()))
 		return;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	thread = gn_python_thread(threads);
+	thread = gn_python_thread(threads, sample.tid);
 	if (!thread)
 		return;
-	sample.time_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	is_elsewhere = has_moved(thread, context);
-	sample.status =
-		flags & IS_LATE && is_elsewhere ? GN_PYTHON_LATE : (uint32_t)read_stack(thread);
-	if (sample.status == GN_PYTHON_READ || sample.status == GN_PYTHON_CUT) {
-		sample.depth = thread->stack.n;
-		sample.node = gn_python_path(threads, thread);
+	is_same = flags & IS_LATE && !is_elsewhere &&
+		  sample.time_ns - thread->last_end_ns < SAME_NS;
+	thread->n_unmoved = is_same ? thread->n_unmoved + 1 : 0;
+	if (thread->n_unmoved == UNMOVED_MAX)
+		stop_samples();
+	if (is_same) {
+		sample.status = thread->last.status;
+		sample.depth = thread->last.depth;
+		sample.node = thread->last.node;
+	} else if (flags & IS_LATE && is_elsewhere) {
+		sample.status = GN_PYTHON_LATE;
+	} else {
+		read_sample(thread, &sample);
 	}
 	gn_recorder_append(&thread->samples, GN_PYTHON_SAMPLE, &sample);
+	thread->last = sample;
+	thread->last_end_ns = now_ns();
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)

@@ -71,10 +71,8 @@ static struct gn_python_thread *claim(struct gn_python_threads *threads, pid_t s
 	return NULL;
 }
 
-struct gn_python_thread *gn_python_thread(struct gn_python_threads *threads)
+struct gn_python_thread *gn_python_thread(struct gn_python_threads *threads, pid_t self)
 {
-	const pid_t self = gettid();
-
 	if (!own || own->tid != self)
 		own = claim(threads, self);
 	if (own)

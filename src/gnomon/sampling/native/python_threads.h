@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "memory_probe.h"
+#include "python_records.h"
 #include "python_stack.h"
 #include "python_streams.h"
 
@@ -27,7 +28,12 @@ struct gn_path_node {
 struct gn_python_thread {
 	_Atomic pid_t tid; /* whose it is; 0: nobody's */
 	uint32_t n_nodes;
-	uintptr_t last_pc, last_sp; /* where the last sample came */
+	uintptr_t last_pc, last_sp; /* where the last sample came, */
+	struct gn_python_sample last; /* and what it was */
+	uint64_t last_end_ns;	      /* when that was recorded */
+	uint64_t read_again_ns;	      /* not before */
+	uint32_t n_long; /* stacks in a row that took long to read */
+	uint32_t n_unmoved;	      /* samples since the thread has moved */
 	struct gn_probe probe;
 	struct gn_code_streams code_streams;
 	struct gn_record_stream nodes, samples;
@@ -41,8 +47,8 @@ struct gn_python_threads;
 
 struct gn_python_threads *gn_python_threads_new(void);
 
-/* Of the calling thread, in a signal handler. NULL: there is no memory. */
-struct gn_python_thread *gn_python_thread(struct gn_python_threads *threads);
+/* Of the calling thread, `self`, in a signal handler. NULL: there is no memory. */
+struct gn_python_thread *gn_python_thread(struct gn_python_threads *threads, pid_t self);
 
 /* The number in the file of the node for the thread's stack; 0: it has none. Records new nodes. */
 uint32_t gn_python_path(struct gn_python_threads *threads, struct gn_python_thread *thread);
