@@ -62,7 +62,10 @@ def test_two_that_preload_and_the_users_own(
     monkeypatch.setenv("FOLDER_own", str(left))
     register(monkeypatch, *capabilities.CAPABILITIES, Second(second))
     program = (sys.executable, "-c", "import os; os.write(1, os.environb[b'LD_PRELOAD'])")
-    assert main(["run", "--with", "writes", "--name", "r", "--", *program]) == 0
+    assert (
+        main(["run", "--with", "writes", "--without", "samples", "--name", "r", "--", *program])
+        == 0
+    )
     mine = Path(written.__file__ or "").with_name("libgnomon_writes.so")
     assert capfd.readouterr().out == f"{own}:{mine}:{second}"
     assert len(list(left.glob("*.own"))) == 1

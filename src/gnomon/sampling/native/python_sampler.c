@@ -24,8 +24,9 @@
 /* So soon after the last sample a thread that has not moved has the same functions. */
 #define SAME_NS 1000000u
 #define UNMOVED_MAX 1000u
-/* To read a stack takes some 10 us. */
+/* To read a stack takes some 10 us, unless the thread has to wait for a CPU now and then. */
 #define LONG_NS 2000000u
+#define LONG_LEAST 4u
 #define LONG_FACTOR 10u
 
 /* siginfo_t of a perf event's signal, which the C library's headers may not have yet. */
@@ -229,7 +230,8 @@ static void read_sample(struct gn_python_thread *thread, struct gn_python_sample
 		sample->node = gn_python_path(threads, thread);
 	}
 	taken_ns = now_ns() - sample->time_ns;
-	if (taken_ns > LONG_NS)
+	thread->n_long = taken_ns > LONG_NS ? thread->n_long + 1 : 0;
+	if (thread->n_long >= LONG_LEAST)
 		thread->read_again_ns = sample->time_ns + LONG_FACTOR * taken_ns;
 }
 

@@ -32,6 +32,7 @@ struct gn_python_thread {
 	struct gn_python_sample last; /* and what it was */
 	uint64_t last_end_ns;	      /* when that was recorded */
 	uint64_t read_again_ns;	      /* not before */
+	uint32_t n_long; /* stacks in a row that took long to read */
 	uint32_t n_unmoved;	      /* samples since the thread has moved */
 	struct gn_probe probe;
 	struct gn_code_streams code_streams;
