@@ -207,7 +207,8 @@ SAMPLES = Schema(
         Column("weight", "DOUBLE", "how much of the metric it stands for"),
         # Runs of before have none of these three (store/later_columns.py).
         Column("data_address", "BIGINT", "of the data that were accessed", True),
-        Column("data_source", "VARCHAR", "how they were accessed: load, L2 hit; '' if unknown"),
+        Column("data_source", "VARCHAR", "how they were accessed: load, L2 hit; '' if unknown",
+               True),
         Column("latency", "BIGINT", "what the PMU gives as the weight of the access: mostly cycles",
                True),
     ),
