@@ -157,3 +157,11 @@ def test_a_name_that_is_taken_can_be_taken_over(tmp_path: Path) -> None:
         assert run_directory.find(str(tmp_path / "n")).head["exit_status"] == 3
         assert gnomon(*command[:1], "--force", "--", "true", cwd=tmp_path).returncode == 2
     assert [path.name for path in tmp_path.iterdir()] == ["n.gnomon"]
+
+
+def test_times_of_a_run_are_those_of_the_program(tmp_path: Path) -> None:
+    begun = time.time()
+    assert gnomon("run", "--name", "t", "--", "sleep", "0.1", cwd=tmp_path).returncode == 0
+    head = run_directory.find(str(tmp_path / "t.gnomon")).head
+    assert begun <= head["started"] <= head["ended"] <= time.time()
+    assert head["wall_seconds"] >= 0.1
