@@ -339,7 +339,22 @@ def test_what_a_killed_program_recorded_is_there(here: Path) -> None:
     pid = os.fork()
     if not pid:  # it ends as the program does
         os._exit(
-            main(["run", "--with", "writes", "--name", "r", "--", sys.executable, "-c", script])
+            # Samples are read by a database, of which a forked process has no threads.
+            main(
+                [
+                    "run",
+                    "--with",
+                    "writes",
+                    "--without",
+                    "samples",
+                    "--name",
+                    "r",
+                    "--",
+                    sys.executable,
+                    "-c",
+                    script,
+                ]
+            )  # fmt: skip
         )
     assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == 9
     assert calls(here / "r", "bytes written") == [2]

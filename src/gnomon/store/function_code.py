@@ -125,12 +125,12 @@ def hot_code(run: Run) -> PackedCode:
             for n, function in zip(samples, answer.functions, strict=True)
             if n >= _LEAST * total
         ]
-    hot.sort(key=lambda one: (-one[0], one[1], one[2]))
+    hot.sort(key=lambda function: (-function[0], function[1], function[2]))
     kept, left = [], BYTES_MOST
-    for one in hot[:_FUNCTIONS_MOST]:
-        if len(one[3]) <= left:
-            left -= len(one[3])
-            kept.append(one)
+    for function in hot[:_FUNCTIONS_MOST]:
+        if len(function[3]) <= left:
+            left -= len(function[3])
+            kept.append(function)
     missing = [*failed.values(), *(f"{name}: several modules have this name" for name in ambiguous)]
     return PackedCode(_named(kept, names, answers), tuple(missing))
 
@@ -216,12 +216,12 @@ def _modules(index: Any, code: bytes) -> tuple[ModuleCode, ...]:  # noqa: ANN401
     modules, offset = [], 0
     for module in index["modules"]:
         functions = []
-        for one in module["functions"]:
-            size = _number(one["size"], len(code) - offset)
-            address = _number(one["address"], _ADDRESS_END - size)
-            samples = _number(one["samples"], _ADDRESS_END)
+        for function in module["functions"]:
+            size = _number(function["size"], len(code) - offset)
+            address = _number(function["address"], _ADDRESS_END - size)
+            samples = _number(function["samples"], _ADDRESS_END)
             functions.append(
-                Function(_text(one["name"]), address, samples, code[offset : offset + size])
+                Function(_text(function["name"]), address, samples, code[offset : offset + size])
             )
             offset += size
         modules.append(

@@ -187,11 +187,11 @@ class Session:
         closed = [self.run(number)]
         closed += [one for one in self.runs() if number in {part.id for part in one.parts}]
         with self._lock, self._charging:
-            for one in list(closed):
-                self._opened.pop(one.id, None)
-                charged = self._at_callers.pop(one.id, one)
-                closed += [charged] if charged is not one else []
-        del one, charged
+            for view in list(closed):
+                self._opened.pop(view.id, None)
+                charged = self._at_callers.pop(view.id, view)
+                closed += [charged] if charged is not view else []
+        del view, charged
         while closed:
             closed.pop().close()
         _give_memory_back()
