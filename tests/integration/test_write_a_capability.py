@@ -354,7 +354,7 @@ def test_what_a_killed_program_recorded_is_there(here: Path) -> None:
                     "-c",
                     script,
                 ]
-            )  # fmt: skip
+            )
         )
     assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == 9
     assert calls(here / "r", "bytes written") == [2]
