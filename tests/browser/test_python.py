@@ -23,7 +23,17 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Serve a run of the program."""
     folder = tmp_path_factory.mktemp("python")
     shutil.copy(PROGRAM, folder)
-    command = [GNOMON, "run", "--name", "pool", "--", sys.executable, "pool.py"]
+    command = [
+        GNOMON,
+        "run",
+        "--without",
+        "samples",
+        "--name",
+        "pool",
+        "--",
+        sys.executable,
+        "pool.py",
+    ]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     with Opened([GNOMON, "view", "pool", "--no-browser"], folder) as opened:
         yield opened

@@ -81,12 +81,15 @@ def its_part_of_the_report(capfd: pytest.CaptureFixture[str]) -> None:
     assert "  sizes          bytes that each process wrote" in capfd.readouterr().out
 
 
+# Its numbers alone.
+WRITES = ("--without", "samples", "--with", "writes")
 WRITING = "import os\nfor size in (1, 100, 1000): os.write(1, b'x' * size)\n"
 
 
 def test_it_counts(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     program = (sys.executable, "-c", WRITING)
-    assert main(["run", "--writes-least", "100", "--name", "first", "--", *program]) == 0
+    words = ["--without", "samples", "--writes-least", "100", "--name", "first"]
+    assert main(["run", *words, "--", *program]) == 0
     assert capfd.readouterr().out == "x" * 1101
     assert calls(here / "first") == [2]
     assert calls(here / "first", "bytes written") == [1100]
@@ -287,7 +290,7 @@ def test_a_receiver_that_is_not_certain_is_not_told(
 
 def test_it_samples_what_the_program_does(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     program = (sys.executable, "-c", "import os, time; time.sleep(0.5); os.write(1, b'x')")
-    assert main(["run", "--with", "writes", "--name", "r", "-r", "2", "--", *program]) == 0
+    assert main(["run", *WRITES, "--name", "r", "-r", "2", "--", *program]) == 0
     run = run_directory.find(str(here / "r"))
     rows = rows_of("samples", "r", capfd)
     assert {row["repetition"] for row in rows} == {0, 1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -183,7 +184,9 @@ def test_any_numbers_give_tables_or_the_reason(
         row = list(random.choice(rows[kind]))
         at = random.randrange(len(row))
         if isinstance(row[at], int):
-            bits = {"Q": 64, "I": 32, "i": 31, "H": 16, "B": 8}[layout.replace("4x", "")[at]]
+            bits = {"Q": 64, "I": 32, "i": 31, "H": 16, "B": 8}[
+                re.findall(r"(?:\d*)([A-Za-z])", re.sub(r"\d+x", "", layout))[at]
+            ]
             row[at] = random.choice([random.randrange(8), (1 << bits) - 1, (1 << bits) // 2,
                                      random.getrandbits(bits)])  # fmt: skip
         rows[kind].insert(random.randrange(len(rows[kind]) + 1), tuple(row))

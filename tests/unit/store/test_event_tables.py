@@ -115,7 +115,8 @@ TOLD: dict[str, list[dict[str, Any]]] = {
     ],
     "samples": [
         {"repetition": 0, **PLACE, "region": READ, "kind": "io", "path": f"app;{READ}", **WALL,
-         "time_ns": 0, "address": 64, "weight": 1000.0},
+         "time_ns": 0, "address": 64, "weight": 1000.0, "data_address": None,
+         "data_source": None, "latency": None},
     ],
     "files": [{"number": 0, "file": "/data/in", "host": "", "kind": "file", "filesystem": "ext4"}],
     "arcs": [

@@ -308,7 +308,7 @@ static void begin(int is_usable)
 		return;
 	if (trampolines_are_wanted() && python.version >= FIRST_WITH_TRAMPOLINES) {
 		state = GN_PYTHON_IS_NAMED;
-		pthread_atfork(NULL, NULL, begin_in_child);
+		gn_lifecycle_at_fork(begin_in_child);
 		record_process();
 		return;
 	}
