@@ -330,6 +330,7 @@ def test_names_and_notes_that_are_no_utf8(folder: Path, capsys: pytest.CaptureFi
 def test_a_run_that_one_is_in_is_known_by_its_name(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (folder / "first.gnomon" / "text").mkdir()
     before = sorted((folder / "first.gnomon").iterdir())
     monkeypatch.chdir(folder / "first.gnomon")
     assert main(["runs", "tag", ".", "main"]) == 0
