@@ -145,7 +145,7 @@ static int open_regular(const char *path)
 /* The same file as the process mapped, or what is now in its place; -1 if there is none. */
 static int open_mapped(const struct gn_rule_file *file, const struct gn_mapped_at *mapped)
 {
-	char path[4096 + 64];
+	char path[4096 + 64], root[1];
 	struct stat status;
 	int descriptor;
 
@@ -160,8 +160,9 @@ static int open_mapped(const struct gn_rule_file *file, const struct gn_mapped_a
 		descriptor = open_regular(path);
 	if (descriptor >= 0)
 		return descriptor;
-	snprintf(path, sizeof(path), "/proc/%d", mapped->pid);
-	if (!access(path, F_OK))
+	/* One that has ended and was not waited for has no root any more. */
+	snprintf(path, sizeof(path), "/proc/%d/root", mapped->pid);
+	if (readlink(path, root, sizeof(root)) >= 0)
 		return -1;
 	/* The process is gone. Its root may have been another one, so the inode must agree. */
 	descriptor = open_regular(file->path);
