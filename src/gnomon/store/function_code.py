@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,15 +31,10 @@ from gnomon.store.file_head import HEAD_BYTES, FileKind
 
 if TYPE_CHECKING:
     from gnomon.store.run import Run
-    from gnomon.symbols import Module
 
 NAME = f"{kept_files.CODE}/functions"
 """Below `files/`."""
-BYTES_MOST = 4 << 20
-"""Of all code of a run."""
 KIND = FileKind("a file of functions' code", b"GNOMCODE", 1)
-_LEAST = 0.001
-_FUNCTIONS_MOST = 10_000
 _TEXT_MOST = 4096
 _ADDRESS_END = 1 << 64
 _REMEDY = "; pack the run again: gnomon bundle RUN"
@@ -72,97 +67,6 @@ class ModuleCode(NamedTuple):
     functions: tuple[Function, ...]
 
 
-class PackedCode(NamedTuple):
-    """Code of hot functions, and why that of some modules is not there."""
-
-    modules: tuple[ModuleCode, ...]
-    missing: tuple[str, ...]
-
-
-# --- what is hot ----------------------------------------------------------------------------------
-
-_SAMPLES = """
-SELECT r.module, s.address, COUNT(*)
-FROM samples s JOIN paths USING (path) JOIN regions r USING (region)
-WHERE s.address IS NOT NULL AND r.module IN (SELECT name FROM modules)
-GROUP BY r.module, s.address ORDER BY r.module, s.address
-"""
-
-
-def hot_code(run: Run) -> PackedCode:
-    """Return the code of functions that have at least a thousandth of all samples themselves.
-
-    Raises:
-        RunDirectoryError: the tables cannot be read.
-    """
-    from gnomon.symbols import Module, code_of
-
-    ended = float(run.head["started"]) + float(run.head["wall_seconds"])
-    modules: dict[str, set[Module]] = {}
-    for name, path, build_id in run.query("SELECT name, path, build_id FROM modules"):
-        modules.setdefault(str(name), set()).add(Module(str(path), str(build_id), ended))
-    counts: dict[Module, dict[int, int]] = {}
-    names: dict[Module, str] = {}
-    ambiguous: set[str] = set()
-    for name, address, n in run.query(_SAMPLES):
-        own = modules[str(name)]
-        if len(own) > 1:
-            ambiguous.add(str(name))
-            continue
-        (module,) = own
-        names[module] = str(name)
-        counts.setdefault(module, {})[int(address) % _ADDRESS_END] = int(n)
-    ((total,),) = run.query("SELECT COUNT(*) FROM samples")
-    answers, failed = code_of({module: list(by) for module, by in counts.items()})
-    hot: list[tuple[int, Module, int, bytes]] = []
-    for module, answer in answers.items():
-        samples = [0] * len(answer.functions)
-        for address, function in zip(sorted(counts[module]), answer.function_of, strict=True):
-            if function >= 0:
-                samples[function] += counts[module][address]
-        hot += [
-            (n, module, function.start, function.code)
-            for n, function in zip(samples, answer.functions, strict=True)
-            if n >= _LEAST * total
-        ]
-    hot.sort(key=lambda function: (-function[0], function[1], function[2]))
-    kept, left = [], BYTES_MOST
-    for function in hot[:_FUNCTIONS_MOST]:
-        if len(function[3]) <= left:
-            left -= len(function[3])
-            kept.append(function)
-    missing = [*failed.values(), *(f"{name}: several modules have this name" for name in ambiguous)]
-    return PackedCode(_named(kept, names, answers), tuple(missing))
-
-
-def _named(
-    hot: Sequence[tuple[int, Module, int, bytes]],
-    names: Mapping[Module, str],
-    answers: Mapping[Module, Any],
-) -> tuple[ModuleCode, ...]:
-    """Return functions by module, with the names that their first bytes have."""
-    from gnomon.symbols import resolve
-
-    by_module: dict[Module, list[tuple[int, int, bytes]]] = {}
-    for n, module, start, code in hot:
-        by_module.setdefault(module, []).append((n, start, code))
-    frames = resolve(
-        {module: [start for _, start, _ in some] for module, some in by_module.items()}
-    ).frames
-    return tuple(
-        ModuleCode(
-            names[module], module.path, module.build_id, answers[module].machine,
-            tuple(Function(frames[module].at(start)[-1].function if module in frames else "",
-                           start, n, code)
-                  for n, start, code in some),
-        )
-        for module, some in by_module.items()
-    )  # fmt: skip
-
-
-# --- the file -------------------------------------------------------------------------------------
-
-
 def encoded(modules: Sequence[ModuleCode]) -> bytes:
     """Return the file of some modules' functions."""
     index = json.dumps(
@@ -172,16 +76,16 @@ def encoded(modules: Sequence[ModuleCode]) -> bytes:
                     **{name: getattr(module, name) for name in ("name", "path", "build_id")},
                     "machine": module.machine,
                     "functions": [
-                        {"name": one.name, "address": one.address, "size": len(one.code),
-                         "samples": one.samples}
-                        for one in module.functions
+                        {"name": function.name, "address": function.address, "size": len(function.code),
+                         "samples": function.samples}
+                        for function in module.functions
                     ],
                 }
                 for module in modules
             ]
         }
     ).encode()  # fmt: skip
-    code = b"".join(one.code for module in modules for one in module.functions)
+    code = b"".join(function.code for module in modules for function in module.functions)
     rest = struct.pack("=I", len(index)) + index + code
     return file_head.head_of(KIND) + struct.pack("=I", zlib.crc32(rest)) + rest
 
@@ -268,8 +172,8 @@ def summary(run: Run) -> str:
         modules = of_run(run)
     except GnomonError as error:
         return f"cannot be read: {error}"
-    functions = [one for module in modules for one in module.functions]
+    functions = [one for module in modules for function in module.functions]
     if not functions:
         return ""
-    size = sum(len(one.code) for one in functions)
+    size = sum(len(function.code) for function in functions)
     return f"of {len(functions)} function{'' if len(functions) == 1 else 's'}, {size:,} bytes"

@@ -25,7 +25,7 @@ from gnomon.errors import FormatError
 from gnomon.model.schemas import ALL_SCHEMAS, REQUIRED_SCHEMAS, SAMPLES, SCHEMAS
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import function_code, kept_files
-from gnomon.store.function_code import PackedCode
+from gnomon.store.hot_code import PackedCode, hot_code
 from gnomon.store.run import Run
 from gnomon.store.run_head import HEAD, HEAD_LIMIT_BYTES, checked_head
 from gnomon.store.source_files import LIMIT_BYTES, text_that_ran
@@ -108,7 +108,7 @@ def _code(run: Run) -> PackedCode:
     """Return the code of hot functions; none where the run has it as a file of its own already."""
     if SAMPLES not in run.schemas or function_code.NAME in run.head.get(kept_files.FOLDER, {}):
         return PackedCode((), ())
-    return function_code.hot_code(run)
+    return hot_code(run)
 
 
 def _source_texts(run: Run) -> tuple[dict[str, bytes], tuple[str, ...]]:

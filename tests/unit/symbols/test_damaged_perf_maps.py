@@ -14,7 +14,7 @@ from gnomon.symbols import perf_map_frames
 MAP = (
     b"7f21c0a01000 1c0 LazyCompile:~main /srv/app.js:10:5\n"
     b"7f21c0a011c0 40 Stub:CEntry_Return1_ArgvOnStack\n"
-    b"0x7f21c0a01200 0x2a0 py::solve:/srv/u/solver.py\n"
+    b"0x7f21c0a01200 0x2a0 py::solve:/srv/solver.py\n"
     b"7f21c0a01100 80 Lcom/example/Grid;::sweep\n"
     b"7F21C0A01300 20 instance void [System.Private.CoreLib] Main()[Tier0]\n"
     b"00007f21c0a01280 100 \xc3\xa9t\xc3\xa9 na\xc3\xafve <T, U>\n"
