@@ -69,25 +69,23 @@ class ModuleCode(NamedTuple):
 
 def encoded(modules: Sequence[ModuleCode]) -> bytes:
     """Return the file of some modules' functions."""
-    index = json.dumps(
-        {
-            "modules": [
-                {
-                    **{name: getattr(module, name) for name in ("name", "path", "build_id")},
-                    "machine": module.machine,
-                    "functions": [
-                        {"name": function.name, "address": function.address, "size": len(function.code),
-                         "samples": function.samples}
-                        for function in module.functions
-                    ],
-                }
-                for module in modules
-            ]
-        }
-    ).encode()  # fmt: skip
+    index = json.dumps({"modules": [_entry(module) for module in modules]}).encode()
     code = b"".join(function.code for module in modules for function in module.functions)
     rest = struct.pack("=I", len(index)) + index + code
     return file_head.head_of(KIND) + struct.pack("=I", zlib.crc32(rest)) + rest
+
+
+def _entry(module: ModuleCode) -> dict[str, Any]:
+    functions = [
+        {
+            "name": function.name,
+            "address": function.address,
+            "size": len(function.code),
+            "samples": function.samples,
+        }
+        for function in module.functions
+    ]
+    return {**module._asdict(), "functions": functions}
 
 
 def decoded(path: Path, content: bytes) -> tuple[ModuleCode, ...]:
@@ -172,7 +170,7 @@ def summary(run: Run) -> str:
         modules = of_run(run)
     except GnomonError as error:
         return f"cannot be read: {error}"
-    functions = [one for module in modules for function in module.functions]
+    functions = [function for module in modules for function in module.functions]
     if not functions:
         return ""
     size = sum(len(function.code) for function in functions)
