@@ -187,11 +187,11 @@ class Session:
         closed = [self.run(number)]
         closed += [one for one in self.runs() if number in {part.id for part in one.parts}]
         with self._lock, self._charging:
-            for view in list(closed):
-                self._opened.pop(view.id, None)
-                charged = self._at_callers.pop(view.id, view)
-                closed += [charged] if charged is not view else []
-        del view, charged
+            for run in list(closed):
+                self._opened.pop(run.id, None)
+                charged = self._at_callers.pop(run.id, run)
+                closed += [charged] if charged is not run else []
+        del run, charged
         while closed:
             closed.pop().close()
         _give_memory_back()

@@ -7,6 +7,7 @@ import { dropCached, useLoaded } from "./api-cache";
 import type { LineMark, SourceEditor } from "./source-editor";
 import { baseName, formatQuantity, formatShare } from "./format";
 import { HowBadge, howSign } from "./how-badge";
+import { InlinedChoice } from "./inlined-choice";
 import { Menu } from "./menu";
 import { describeMetric, type MetricColumn } from "./metric-columns";
 import { samplingError } from "./sampling-error";
@@ -55,6 +56,8 @@ export function SourcePane(props: Props) {
       <div class="tools">
         <FilePicker files={run.sourceFiles} isOwn={ownFiles(run)} file={file} asking={props.filesListedMost} />
         {source.value && <SourceState source={source.value} />}
+        <span class="tools-rest" />
+        {props.tree && <InlinedChoice run={run} />}
       </div>
       {!file && (
         <div class="nothing">

@@ -15,7 +15,6 @@ import { MetricPicker } from "./metric-picker";
 import { LocationPicker } from "./location-picker";
 import { setParams, navigate, useRoute } from "./route";
 import { InlineCode } from "./inline-code";
-import { InlinedChoice } from "./inlined-choice";
 import { innermostOwnCode, nearestOwnCaller, ownFiles } from "./own-code";
 import type { RowsHandle } from "./virtual-rows";
 import { SearchBox } from "./search-box";
@@ -290,7 +289,6 @@ function TreePane(props: PaneProps) {
         </span>
         <MetricPicker {...props} />
         <LocationPicker locations={props.locations} chosen={props.location} />
-        <InlinedChoice run={run} />
         {props.locations.length > 1 && (
           <select
             value={props.statistic}
