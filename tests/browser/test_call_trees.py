@@ -196,3 +196,16 @@ def test_callers_of_a_large_run_come_when_they_are_looked_at(
         parts = [values_of(below.nth(at))[1].split() for at in range(below.count())]
         assert sum(float(value) for value, _ in parts) == pytest.approx(own, rel=0.02)
         page.goto("about:blank")
+
+
+def test_in_a_narrow_window_the_source_is_below_the_tree(page: Page, sampled: Served) -> None:
+    page.set_viewport_size({"width": 700, "height": 700})
+    visit(page, sampled)
+    boxes = [page.locator(f".{name}-pane").bounding_box() for name in ("tree", "source")]
+    assert all(box is not None and box["width"] == 700 for box in boxes)
+    tree, source = (box for box in boxes if box is not None)
+    assert source["y"] >= tree["y"] + tree["height"]
+    assert source["height"] > 150
+    for button in page.locator(".bar button, .tools button, .tools select").all():
+        box = button.bounding_box()
+        assert box is None or box["x"] + box["width"] <= 700
