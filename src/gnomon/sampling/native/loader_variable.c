@@ -91,8 +91,8 @@ size_t gn_loader_bytes(char *const environment[], const char *program)
 	}
 	if (!bytes)
 		return 0;
-	/* As the real user, without capabilities that end with the execution (setpriv). Of set-user-ID
-	 * programs the loader reads no such variable. */
+	/* As the real user, without capabilities that end with the execution (setpriv). Of
+	 * set-user-ID programs the loader reads no such variable. */
 	is_out_of_reach = access(own_path, R_OK) || is_of_other_machine(program);
 	errno = before;
 	return is_out_of_reach ? (n + 1) * sizeof(char *) + bytes : 0;

@@ -249,8 +249,8 @@ static void take_sample(uint32_t flags, const ucontext_t *context)
 	if (!thread)
 		return;
 	is_elsewhere = has_moved(thread, context);
-	is_same = flags & IS_LATE && !is_elsewhere &&
-		  sample.time_ns - thread->last_end_ns < SAME_NS;
+	is_same =
+		flags & IS_LATE && !is_elsewhere && sample.time_ns - thread->last_end_ns < SAME_NS;
 	thread->n_unmoved = is_same ? thread->n_unmoved + 1 : 0;
 	if (thread->n_unmoved == UNMOVED_MAX)
 		stop_samples();

@@ -28,11 +28,11 @@ struct gn_path_node {
 struct gn_python_thread {
 	_Atomic pid_t tid; /* whose it is; 0: nobody's */
 	uint32_t n_nodes;
-	uintptr_t last_pc, last_sp; /* where the last sample came, */
+	uintptr_t last_pc, last_sp;   /* where the last sample came, */
 	struct gn_python_sample last; /* and what it was */
 	uint64_t last_end_ns;	      /* when that was recorded */
 	uint64_t read_again_ns;	      /* not before */
-	uint32_t n_long; /* stacks in a row that took long to read */
+	uint32_t n_long;	      /* stacks in a row that took long to read */
 	uint32_t n_unmoved;	      /* samples since the thread has moved */
 	struct gn_probe probe;
 	struct gn_code_streams code_streams;
