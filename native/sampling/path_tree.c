@@ -162,12 +162,12 @@ static uint32_t find_later_child(const struct gn_path_tree *tree, uint32_t paren
 uint32_t gn_path_node(struct gn_path_tree *tree, uint32_t parent, uint32_t place)
 {
 	const uint32_t first = *first_child(tree, parent);
-	const uint32_t hashed = hash_of((uint64_t)parent << 32 | place, 0);
-	uint32_t later;
+	uint32_t hashed = 0, later;
 
 	if (first != GN_PATH_NONE) {
 		if (tree->node[first].place == place)
 			return first;
+		hashed = hash_of((uint64_t)parent << 32 | place, 0);
 		later = find_later_child(tree, parent, place, hashed);
 		if (later != GN_PATH_NONE)
 			return later;

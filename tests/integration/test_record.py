@@ -79,6 +79,13 @@ def test_a_frame_larger_than_what_is_copied(tmp_path: Path, compiled: Compiled) 
     assert facts(run)["guessed"] > n / 4
 
 
+def test_a_program_that_ends_before_its_samples_are_read(tmp_path: Path, shares: Path) -> None:
+    """It is still in /proc, and has no root there any more."""
+    said = facts(recorded(tmp_path, "--", shares, "1200"))
+    assert said["stacks"] >= 10
+    assert said["complete"] == said["stacks"]
+
+
 def test_threads_that_come_and_go(tmp_path: Path, shares: Path) -> None:
     threads = 16
     run = recorded(tmp_path, "--", shares, "2500", str(threads))

@@ -40,13 +40,23 @@ class Option(NamedTuple):
     many: bool = False
 
 
-def whole_number(least: int | None = None) -> Callable[[str], int]:
-    """Return a converter of whole numbers from a minimum on."""
+def whole_number(
+    least: int | None = None, most: int | None = None, beyond: str = ""
+) -> Callable[[str], int]:
+    """Return a converter of whole numbers from a minimum to a maximum.
+
+    Args:
+        least: the minimum, None for none.
+        most: the maximum, likewise.
+        beyond: what is wrong with a larger one.
+    """
 
     def convert(word: str) -> int:
         value = int(word)
         if least is not None and value < least:
             raise ValueError(f"must be at least {least}")
+        if most is not None and value > most:
+            raise ValueError(beyond)
         return value
 
     return convert

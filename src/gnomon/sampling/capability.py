@@ -21,18 +21,6 @@ STACK_KB_MOST = 63
 KEEP_MB_MOST = 100_000
 
 
-def stack_size(word: str) -> int:
-    """Return the kilobytes of stack to copy with each sample.
-
-    Raises:
-        ValueError: they are more than the kernel copies.
-    """
-    value = whole_number(1)(word)
-    if value > STACK_KB_MOST:
-        raise ValueError(f"the kernel copies {STACK_KB_MOST} KB at most")
-    return value
-
-
 def by_trampoline(word: str) -> bool:
     """Return whether Python functions are told by trampolines of their interpreter.
 
@@ -40,18 +28,6 @@ def by_trampoline(word: str) -> bool:
         ValueError: the word is neither that nor how it is done otherwise.
     """
     return choice("frames", "trampoline")(word) == "trampoline"
-
-
-def kept_size(word: str) -> int:
-    """Return the megabytes of registers and stacks to keep.
-
-    Raises:
-        ValueError: they are more than one file holds.
-    """
-    value = whole_number(1)(word)
-    if value > KEEP_MB_MOST:
-        raise ValueError(f"at most {KEEP_MB_MOST} MB")
-    return value
 
 
 class Samples(Capability):
@@ -70,13 +46,15 @@ class Samples(Capability):
                whole_number(1)),
         Option("event", "sample these events, separated by commas (default: cpu-clock; see gnomon "
                "events)", "LIST", many=True),
-        Option("stack", "copy so many kilobytes of stack with each sample", "KB", stack_size,
+        Option("stack", "copy so many kilobytes of stack with each sample", "KB",
+               whole_number(1, STACK_KB_MOST, f"the kernel copies {STACK_KB_MOST} KB at most"),
                STACK_KB),
         Option("python", "how Python functions are told: frames, read at each sample (the "
                "default), or trampoline, of CPython 3.12 and newer", "HOW",
                by_trampoline, False),
         Option("keep-stacks", "keep the registers and stacks of samples in the run, until they are "
-               "so many megabytes: for bug reports and tests of the unwinder", "MB", kept_size),
+               "so many megabytes: for bug reports and tests of the unwinder", "MB",
+               whole_number(1, KEEP_MB_MOST, f"at most {KEEP_MB_MOST} MB")),
     )  # fmt: skip
 
     def availability(self) -> Availability:

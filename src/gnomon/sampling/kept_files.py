@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gnomon.store.record_file import SUFFIX
+from gnomon.store.record_kinds import SUFFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

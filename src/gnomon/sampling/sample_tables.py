@@ -372,11 +372,12 @@ class TaskTables:
         is_sample = order < n
         own = np.where(is_sample, order, 0) if n else order
         said, of_own = np.unique(sources, return_inverse=True)
-        texts = [words(int(source)) for source in said]
-        of_row = np.where(is_sample, of_own[own], len(texts)) if n else order
+        # The last one is that of rows that are no samples.
+        texts = [*(words(int(source)) for source in said), ""]
+        of_row = np.where(is_sample, of_own[own], len(texts) - 1) if n else order
         columns: dict[str, Cells] = {
             "data_address": addresses.view(np.int64)[own],
-            "data_source": [(*texts, "")[number] for number in of_row.tolist()],
+            "data_source": [texts[number] for number in of_row.tolist()],
             "latency": np.minimum(latencies, np.uint64(1 << 62)).astype(np.int64)[own],
         }
         return columns, {

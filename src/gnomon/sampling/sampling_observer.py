@@ -22,11 +22,11 @@ from gnomon.launch.process import raise_nofile
 from gnomon.launch.process_result import ProcessResult
 from gnomon.model.capability_result import Collected
 from gnomon.named_tuple import NamedTuple
-from gnomon.sampling import python_trampolines, rights
+from gnomon.sampling import rights
 from gnomon.sampling._sampler import FILE, MAP, OPEN, Sampler, StartError
 from gnomon.sampling.kept_files import kept_file
 from gnomon.sampling.sampled_events import UNSEEN_KERNEL, SampledEvent, SampledEvents, choose
-from gnomon.store.record_file import SUFFIX
+from gnomon.store.record_kinds import SUFFIX
 
 # A second of the fastest rate that is usual lies in 64 MB; of many CPUs each has less.
 _RING_BYTES, _RINGS_BYTES, _RING_LEAST = 1 << 22, 1 << 26, 1 << 19
@@ -102,10 +102,12 @@ class SamplingObserver(Observer):
         """Return how the library finds the sampler: of the tasks of a job each has its own."""
         if not self.preloads():
             return {}
-        trampolines = {_TRAMPOLINES_VARIABLE: "1", python_trampolines.VARIABLE: "1"}
-        return {_SOCKET_VARIABLE: self._socket_name} | (
-            trampolines if self._has_trampolines else {}
-        )
+        variables = {_SOCKET_VARIABLE: self._socket_name}
+        if self._has_trampolines:
+            from gnomon.sampling import python_trampolines
+
+            variables |= {_TRAMPOLINES_VARIABLE: "1", python_trampolines.VARIABLE: "1"}
+        return variables
 
     def preloads(self) -> Sequence[str]:
         """Return the library in which a Python program reads its own frames."""
@@ -132,6 +134,8 @@ class SamplingObserver(Observer):
         """Take the last samples, and away what interpreters wrote of their trampolines."""
         self._stop()
         if self._has_trampolines:
+            from gnomon.sampling import python_trampolines
+
             python_trampolines.take_maps(self._folder, "python")
 
     def result(self, process: ProcessResult) -> Collected:

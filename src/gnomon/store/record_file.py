@@ -23,12 +23,11 @@ from gnomon.named_tuple import NamedTuple
 from gnomon.store import file_head
 from gnomon.store.file_head import FileKind
 from gnomon.store.record_kinds import PAGE_BYTES, RecordKind, read_kinds, text_of
+from gnomon.store.record_kinds import SUFFIX as SUFFIX
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-SUFFIX = ".gnrec"
 
 KIND = FileKind("a record file", b"\x89GNOMON\n", version=2)
 CAPACITY_MAX = 1 << 40

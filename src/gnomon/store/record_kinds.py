@@ -15,6 +15,9 @@ from gnomon.store.file_head import HEADER_BYTES_AT
 if TYPE_CHECKING:
     import numpy as np
 
+SUFFIX = ".gnrec"
+"""Of record files."""
+
 PAGE_BYTES = 4096
 ENTRY_BYTES = 32
 RECORD_BYTES_MAX = 1 << 24
