@@ -27,8 +27,8 @@ KERNEL, CUT, FILE, JIT = range(4)
 LOST, THROTTLED, SPOILT, NO_MEMORY, NOT_SAMPLED = range(5)
 """Kinds of losses."""
 
-COMPLETE = 0
-"""The end of a stack that was unwound to its root; others say why it was not."""
+COMPLETE, BEYOND_COPY, NO_RULES, BAD_MEMORY, TOO_DEEP = range(5)
+"""Ends of stacks: it was unwound to its root, or why it was not (enum gn_unwind_end)."""
 
 GUESSED, SHORTENED, KERNEL_ONLY, SIGNALLED = 1, 2, 4, 8
 """Flags of samples."""

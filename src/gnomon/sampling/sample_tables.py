@@ -28,23 +28,9 @@ from gnomon.named_tuple import NamedTuple
 from gnomon.sampling.call_paths import CallPaths, call_paths, sums_on_paths
 from gnomon.sampling.data_sources import words
 from gnomon.sampling.frame_names import CodeFrame, FrameNames, module_name
-from gnomon.sampling.python_call_paths import PythonRecordings, unread_note
-from gnomon.sampling.sample_file import (
-    COMPLETE,
-    FILE,
-    GUESSED,
-    KERNEL_ONLY,
-    KINDS,
-    LOST,
-    NO_MEMORY,
-    NONE,
-    NOT_SAMPLED,
-    SHORTENED,
-    SPOILT,
-    THROTTLED,
-    SampleFile,
-    read_samples,
-)
+from gnomon.sampling.python_call_paths import PythonRecordings
+from gnomon.sampling.sample_facts import facts_of, notes
+from gnomon.sampling.sample_file import FILE, KINDS, NONE, SampleFile, read_samples
 from gnomon.sampling.sampled_events import UNSEEN_KERNEL
 from gnomon.sampling.unsampled_time import unsampled_ns
 from gnomon.store.record_file import RecordFile
@@ -56,7 +42,6 @@ if TYPE_CHECKING:
 
 CPU_TIME = "CPU time"
 _NS = 1e-9
-_CUT_WORTH_SAYING = 0.01
 _KERNEL = "[kernel]"
 _PROGRAM = 0
 """The region and path of the program, from which all paths come."""
@@ -78,7 +63,7 @@ def collect(folder: Path) -> Collected:
         except FormatError as error:
             warnings.append(f"samples: {file.path.name}: {error}")
             continue
-        facts.update(_facts(samples))
+        facts.update(facts_of(samples))
         facts.update(python.facts(samples))
         names.add(samples)
         # Of many tasks one is in memory at a time.
@@ -87,7 +72,7 @@ def collect(folder: Path) -> Collected:
     return Collected(
         _tables(readable, names, python),
         unavailable,
-        (*warnings, *_notes(facts)),
+        (*warnings, *notes(facts)),
         {name: facts[name] for name in facts},
     )
 
@@ -102,65 +87,6 @@ def _tables(
         tables = TaskTables(samples or read_samples(file), names, python, first)
         yield from tables.tables()
         first = tables.next_number
-
-
-# --- what there is to say -------------------------------------------------------------------------
-
-
-def _facts(samples: SampleFile) -> Mapping[str, int]:
-    """Return how many samples there are, what became of their stacks, what they cost."""
-    flags, ends = samples.samples["flags"], samples.samples["end"]
-    has_stack = (flags & KERNEL_ONLY) == 0
-    losses = {
-        kind: int(samples.losses["count"][samples.losses["kind"] == kind].sum())
-        for kind in (LOST, THROTTLED, SPOILT, NO_MEMORY, NOT_SAMPLED)
-    }
-    return {
-        "samples": len(samples.samples),
-        "lost": losses[LOST] + losses[SPOILT],
-        "throttled": losses[THROTTLED],
-        "without_memory": losses[NO_MEMORY],
-        "processes_without": losses[NOT_SAMPLED],
-        "left_out": samples.left_out,
-        "stacks": int(has_stack.sum()),
-        "complete": int((has_stack & (ends == COMPLETE)).sum()),
-        "guessed": int(((flags & GUESSED) != 0).sum()),
-        "shortened": int(((flags & SHORTENED) != 0).sum()),
-        "cpu_us": samples.cpu_ns // 1000,
-    }
-
-
-def _notes(facts: Mapping[str, int]) -> Iterator[str]:
-    taken, lost, stacks = facts.get("samples", 0), facts.get("lost", 0), facts.get("stacks", 0)
-    if lost:
-        yield (
-            f"samples: {lost:,} of {taken + lost:,} were lost because the program made them faster "
-            "than they were read; take fewer (a lower rate)"
-        )
-    if facts.get("throttled"):
-        yield (
-            f"samples: the kernel paused sampling {facts['throttled']:,} times to limit its cost; "
-            "take fewer (a lower rate)"
-        )
-    if facts.get("processes_without"):
-        yield (
-            f"samples: {facts['processes_without']:,} Python processes are not in them, since no "
-            "more events could be opened; raise the limit of open files (ulimit -Hn)"
-        )
-    missing = facts.get("without_memory", 0) + facts.get("shortened", 0)
-    if missing:
-        yield (
-            f"samples: {missing:,} have no call path or a shortened one: there were more different "
-            "call paths than are kept"
-        )
-    if facts.get("python_processes_unread"):
-        yield unread_note(facts["python_processes_unread"])
-    cut = stacks - facts.get("complete", 0)
-    if cut > _CUT_WORTH_SAYING * stacks:
-        yield (
-            f"samples: {100 * cut / stacks:.1f} % of the stacks are not complete; these stand "
-            "below (truncated)"
-        )
 
 
 # --- tables ---------------------------------------------------------------------------------------

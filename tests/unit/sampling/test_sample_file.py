@@ -72,13 +72,15 @@ def test_tables_hold_each_sample_and_its_path(tmp_path: Path) -> None:
     assert values[worker,] == (pytest.approx(2e-6), 0, 2)
     assert collected.facts == {
         "samples": 4, "lost": 3, "throttled": 1, "without_memory": 0, "processes_without": 0,
-        "left_out": 3, "stacks": 4, "complete": 3, "guessed": 1, "shortened": 0, "cpu_us": 7,
+        "left_out": 3, "stacks": 4, "complete": 3, "beyond_copy": 1, "without_rules": 0,
+        "in_bad_memory": 0, "too_deep": 0, "guessed": 1, "shortened": 0, "cpu_us": 7,
         "python_processes_unread": 0,
     }  # fmt: skip
     assert [note.partition(" because")[0] for note in collected.warnings] == [
         "samples: 3 of 7 were lost",
         "samples: the kernel paused sampling 1 times to limit its cost; take fewer (a lower rate)",
-        "samples: 25.0 % of the stacks are not complete; these stand below (truncated)",
+        "samples: 25.0 % of the stacks are not complete; these stand below (truncated): "
+        "25.0 % go on beyond the part that was copied",
     ]
 
 

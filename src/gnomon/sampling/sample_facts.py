@@ -1,0 +1,102 @@
+"""What there is to say of samples as a whole: how many, what is missing in them, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from gnomon.sampling.python_call_paths import unread_note
+from gnomon.sampling.sample_file import (
+    BAD_MEMORY,
+    BEYOND_COPY,
+    COMPLETE,
+    GUESSED,
+    KERNEL_ONLY,
+    LOST,
+    NO_MEMORY,
+    NO_RULES,
+    NOT_SAMPLED,
+    SHORTENED,
+    SPOILT,
+    THROTTLED,
+    TOO_DEEP,
+)
+
+if TYPE_CHECKING:
+    from gnomon.sampling.sample_file import SampleFile
+
+_CUT_WORTH_SAYING = 0.01
+_CUT = {
+    BEYOND_COPY: ("beyond_copy", "go on beyond the part that was copied"),
+    NO_RULES: ("without_rules", "reach code without unwind information"),
+    BAD_MEMORY: ("in_bad_memory", "lead to memory that is no stack"),
+    TOO_DEEP: ("too_deep", "have more frames than are unwound"),
+}
+"""Of each end that leaves out callers: its name among the facts, and what to say of it."""
+
+
+def facts_of(samples: SampleFile) -> Mapping[str, int]:
+    """Return how many samples there are, what became of their stacks, what they cost.
+
+    Returns:
+        Numbers of samples, but `cpu_us`, the recorder's CPU time in microseconds.
+    """
+    flags, ends = samples.samples["flags"], samples.samples["end"]
+    has_stack = (flags & KERNEL_ONLY) == 0
+    losses = {
+        kind: int(samples.losses["count"][samples.losses["kind"] == kind].sum())
+        for kind in (LOST, THROTTLED, SPOILT, NO_MEMORY, NOT_SAMPLED)
+    }
+    return {
+        "samples": len(samples.samples),
+        "lost": losses[LOST] + losses[SPOILT],
+        "throttled": losses[THROTTLED],
+        "without_memory": losses[NO_MEMORY],
+        "processes_without": losses[NOT_SAMPLED],
+        "left_out": samples.left_out,
+        "stacks": int(has_stack.sum()),
+        "complete": int((has_stack & (ends == COMPLETE)).sum()),
+        **{name: int((has_stack & (ends == end)).sum()) for end, (name, _) in _CUT.items()},
+        "guessed": int(((flags & GUESSED) != 0).sum()),
+        "shortened": int(((flags & SHORTENED) != 0).sum()),
+        "cpu_us": samples.cpu_ns // 1000,
+    }
+
+
+def notes(facts: Mapping[str, int]) -> Iterator[str]:
+    """Yield what a user should know of the facts: what is missing, why, and what helps."""
+    taken, lost, stacks = facts.get("samples", 0), facts.get("lost", 0), facts.get("stacks", 0)
+    if lost:
+        yield (
+            f"samples: {lost:,} of {taken + lost:,} were lost because the program made them faster "
+            "than they were read; take fewer (a lower rate)"
+        )
+    if facts.get("throttled"):
+        yield (
+            f"samples: the kernel paused sampling {facts['throttled']:,} times to limit its cost; "
+            "take fewer (a lower rate)"
+        )
+    if facts.get("processes_without"):
+        yield (
+            f"samples: {facts['processes_without']:,} Python processes are not in them, since no "
+            "more events could be opened; raise the limit of open files (ulimit -Hn)"
+        )
+    missing = facts.get("without_memory", 0) + facts.get("shortened", 0)
+    if missing:
+        yield (
+            f"samples: {missing:,} have no call path or a shortened one: there were more different "
+            "call paths than are kept"
+        )
+    if facts.get("python_processes_unread"):
+        yield unread_note(facts["python_processes_unread"])
+    cut = stacks - facts.get("complete", 0)
+    if cut > _CUT_WORTH_SAYING * stacks:
+        yield (
+            f"samples: {100 * cut / stacks:.1f} % of the stacks are not complete; these stand "
+            f"below (truncated): {_reasons(facts, stacks)}"
+        )
+
+
+def _reasons(facts: Mapping[str, int], stacks: int) -> str:
+    counted = sorted(((facts[name], text) for name, text in _CUT.values()), reverse=True)
+    return ", ".join(f"{100 * n / stacks:.1f} % {text}" for n, text in counted if n)
