@@ -25,7 +25,7 @@
  */
 static uint8_t seed[SEED_BYTES_MAX];
 static size_t seed_bytes;
-static unsigned int n_rows, n_opened;
+static unsigned int n_rows, n_opened, n_followed;
 
 static void read_seed(void)
 {
@@ -56,6 +56,8 @@ static struct part part_of(const struct gn_elf_image *image)
 	const struct gn_section *sections[] = {&image->frame_header, &image->eh_frame};
 	const struct gn_section *section = sections[random_below(2)];
 
+	if (!random_below(4) && image->symbols_bytes)
+		return (struct part){image->symbols_at, image->symbols_bytes};
 	/* Both are linked to 0, and their offsets are their addresses. */
 	return (struct part){section->address, section->size};
 }
@@ -156,6 +158,21 @@ static void look_up(struct gn_rule_file *file)
 	}
 }
 
+/* The rules of code, whatever that is by now. */
+static void follow_functions(struct gn_rule_file *file)
+{
+	for (unsigned int i = 0; i < 4; i++) {
+		struct gn_rule_row row;
+
+		if (!gn_code_functions_row(&file->functions, &file->image,
+					   random_below((uint32_t)seed_bytes), &row))
+			continue;
+		CHECK(row.n_rules >= 1);
+		CHECK(row.n_rules <= 7);
+		n_followed++;
+	}
+}
+
 /* Puts the damaged image in the place of a mapping's file. */
 static void try_image(const uint8_t *bytes, size_t n)
 {
@@ -180,6 +197,7 @@ static void try_image(const uint8_t *bytes, size_t n)
 		CHECK_EQ(file->status, 0);
 		n_opened++;
 		look_up(file);
+		follow_functions(file);
 	}
 	for (unsigned int i = 0; i < 4; i++)
 		unwind(space);
@@ -212,6 +230,7 @@ static void test_damaged_images(unsigned int mutations)
 	/* Damage is not all that there is: most files open, and many addresses have their row. */
 	CHECK(n_opened > mutations / 4);
 	CHECK(n_rows > mutations);
+	CHECK(n_followed > mutations / 4);
 	gn_elf_image_close(&sound);
 }
 
@@ -245,6 +264,42 @@ static void test_random_programs(unsigned int programs)
 	CHECK(n_sound);
 }
 
+/* Functions of bytes that no compiler writes: among them many that push, pop and jump. */
+static void test_random_functions(unsigned int functions)
+{
+	static const uint8_t likely[] = {0x50, 0x55, 0x53, 0x5d, 0x5b, 0x48, 0x41,
+					 0x89, 0xe5, 0xec, 0x83, 0xeb, 0x74, 0x75,
+					 0xe8, 0xc9, 0xc3, 0x90, 0x04, 0xf0};
+	/* The code, then a symbol: no name, a function, in a section, at 0, of no size. */
+	static uint8_t bytes[4096 + 24];
+	unsigned int n_rows_before = n_followed;
+
+	bytes[4096 + 4] = 2;
+	bytes[4096 + 6] = 1;
+	for (unsigned int i = 0; i < functions; i++) {
+		struct gn_segment segment = {0, 1 + random_below(4096), 0};
+		struct gn_elf_image image = {.descriptor = -1,
+					     .memory = bytes,
+					     .file_bytes = sizeof(bytes),
+					     .machine = GN_UNWIND_X86_64,
+					     .segments = &segment,
+					     .n_segments = 1,
+					     .symbols_at = 4096,
+					     .symbols_bytes = 24};
+		struct gn_code_functions found = {0};
+		struct gn_rule_row row;
+
+		for (uint64_t at = 0; at < segment.file_bytes; at++)
+			bytes[at] = random_below(8) ? likely[random_below(sizeof(likely))]
+						    : (uint8_t)random_below(256);
+		for (unsigned int look = 0; look < 4; look++)
+			n_followed += gn_code_functions_row(
+				&found, &image, random_below((uint32_t)segment.file_bytes), &row);
+		gn_code_functions_free(&found);
+	}
+	CHECK(n_followed > n_rows_before);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int mutations = argc > 1 ? (unsigned int)atoi(argv[1]) : check_work(5000);
@@ -258,6 +313,7 @@ int main(int argc, char **argv)
 		printf("no vDSO that can be read, as under Valgrind: only programs of rules are "
 		       "tried\n");
 	test_random_programs(mutations);
+	test_random_functions(mutations / 8 + 1);
 	if (seed_bytes)
 		printf("%u damaged images, of which %u were opened; %u rows\n", mutations, n_opened,
 		       n_rows);

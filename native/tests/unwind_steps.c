@@ -5,8 +5,9 @@
  *	unwind_steps loader|program N MOST PROGRAM [ARGUMENT...]
  *
  * Begins with the loader's first instruction or with the program's. Prints how many stacks were
- * looked at, how many were the same as the calls, how many have a frame that was guessed, and how
- * many of these were not the same; stops after MOST instructions. x86-64 only.
+ * looked at, how many were the same as the calls, how many have a frame that was guessed, how many
+ * of these were not the same, and how many end too early, which they say, with nothing wrong; stops
+ * after MOST instructions. x86-64 only.
  */
 #include <signal.h>
 #include <sys/auxv.h>
@@ -122,7 +123,7 @@ static void show(const char *what, const uint64_t *addresses, uint32_t n)
 	printf("\n");
 }
 
-static uint32_t n_stacks, n_equal, n_complete, n_guessed, n_misled, n_shown;
+static uint32_t n_stacks, n_equal, n_complete, n_guessed, n_misled, n_cut, n_shown;
 
 static void compare(const struct user_regs_struct *user)
 {
@@ -130,7 +131,7 @@ static void compare(const struct user_regs_struct *user)
 	static struct gn_unwind_frame frames[DEPTH_MAX];
 	static uint64_t expected[DEPTH_MAX], unwound[DEPTH_MAX];
 	const struct gn_unwind_registers registers = dwarf_registers(user, child);
-	bool is_coroutine, is_equal;
+	bool is_coroutine, is_equal, is_cut;
 	const uint32_t n = expected_stack(user->rip, expected, &is_coroutine);
 	struct gn_unwind_result result;
 	size_t bytes = copy_memory(child, user->rsp, stack, STACK_BYTES);
@@ -147,8 +148,12 @@ static void compare(const struct user_regs_struct *user)
 	is_equal = (result.n == n || (is_coroutine && result.n == n + 1)) &&
 		   !memcmp(unwound, expected, n * sizeof(*expected));
 	n_equal += is_equal;
-	n_misled += !is_equal && result.n_guessed;
-	if (!is_equal && n_shown++ < SHOWN_MAX) {
+	/* It ends too early, and says so. */
+	is_cut = !is_equal && result.end != GN_UNWIND_COMPLETE && result.n < n &&
+		 !memcmp(unwound, expected, result.n * sizeof(*expected));
+	n_cut += is_cut;
+	n_misled += !is_equal && !is_cut && result.n_guessed;
+	if (!is_equal && !is_cut && n_shown++ < SHOWN_MAX) {
 		printf("at %" PRIx64 ", sp %" PRIx64 ", end %d:\n", (uint64_t)user->rip,
 		       (uint64_t)user->rsp, (int)result.end);
 		show("unwound", unwound, result.n);
@@ -287,7 +292,7 @@ int main(int argc, char **argv)
 	gn_unwind_space_free(space);
 	gn_unwind_files_free(files);
 	printf("%" PRIu32 " stacks: %" PRIu32 " as called, %" PRIu32 " complete, %" PRIu32
-	       " with a guess, %" PRIu32 " guessed wrong\n",
-	       n_stacks, n_equal, n_complete, n_guessed, n_misled);
+	       " with a guess, %" PRIu32 " guessed wrong, %" PRIu32 " cut\n",
+	       n_stacks, n_equal, n_complete, n_guessed, n_misled, n_cut);
 	return n_stacks && n_equal == n_stacks ? 0 : 1;
 }

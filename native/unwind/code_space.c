@@ -202,22 +202,33 @@ static size_t read_code(struct gn_unwind_space *space, uint64_t address, uint8_t
 				 bytes);
 }
 
-const struct gn_rule_row *gn_space_code_row(struct gn_unwind_space *space,
-					    enum gn_unwind_machine machine, uint64_t address)
+/* What keeps frame pointers has no need of its instructions. */
+static bool row_of_function(struct gn_unwind_space *space, uint64_t address,
+			    struct gn_rule_row *row)
 {
-	const uint64_t key = (address << 2) | 2;
+	const struct gn_place place = gn_space_place(space, address);
+
+	return place.file && !place.file->is_sparse &&
+	       gn_code_functions_row(&place.file->functions, &place.file->image, place.offset, row);
+}
+
+const struct gn_rule_row *gn_space_code_row(struct gn_unwind_space *space,
+					    enum gn_unwind_machine machine, uint64_t address,
+					    bool is_return)
+{
+	const uint64_t key = (address << 2) | 2 | is_return;
 	uint32_t number = gn_rule_cache_find(&space->code_rows, key);
 	uint8_t bytes[GN_CODE_BYTES];
 	struct gn_rule_row row;
 
 	if (number == GN_ROW_UNSEEN) {
-		size_t n = gn_space_is_code(space, address)
-				   ? read_code(space, address, bytes, sizeof(bytes))
-				   : 0;
-		bool is_plain = gn_code_row(machine, bytes, n, &row);
+		const bool is_code = gn_space_is_code(space, address - is_return);
+		const size_t n = is_code ? read_code(space, address, bytes, sizeof(bytes)) : 0;
+		const bool has_row = is_code && (gn_code_row(machine, bytes, n, &row) ||
+						 row_of_function(space, address - is_return, &row));
 
 		number = gn_rule_cache_put(&space->code_rows, key, GN_ROW_NONE,
-					   is_plain ? &row : NULL);
+					   has_row ? &row : NULL);
 	}
 	return number == GN_ROW_NONE ? NULL : &space->code_rows.rows[number];
 }
@@ -260,6 +271,15 @@ bool gn_space_is_behind_call(struct gn_unwind_space *space, enum gn_unwind_machi
 			     uint64_t address)
 {
 	return call_before(space, machine, address) != NO_CALL;
+}
+
+bool gn_space_is_function(struct gn_unwind_space *space, uint64_t address)
+{
+	const struct gn_place place = gn_space_place(space, address);
+	struct gn_frame_entry entry;
+
+	return place.file && !gn_entry_find(&place.file->index, place.offset, &entry) &&
+	       entry.start == place.offset;
 }
 
 uint64_t gn_space_call_target(struct gn_unwind_space *space, enum gn_unwind_machine machine,

@@ -41,13 +41,18 @@ struct gn_place gn_space_place(struct gn_unwind_space *space, uint64_t address);
 /* Can the address be executed? */
 bool gn_space_is_code(struct gn_unwind_space *space, uint64_t address);
 
-/* The row of code without rules (gn_code_row()), NULL if its bytes do not tell. */
+/* The row of code without rules (gn_code_row(), gn_code_functions_row()), NULL if its instructions
+ * do not tell. `is_return`: a call returns to the address. */
 const struct gn_rule_row *gn_space_code_row(struct gn_unwind_space *space,
-					    enum gn_unwind_machine machine, uint64_t address);
+					    enum gn_unwind_machine machine, uint64_t address,
+					    bool is_return);
 
 /* Does an address stand behind a call? True, too, where it is code that cannot be read any more. */
 bool gn_space_is_behind_call(struct gn_unwind_space *space, enum gn_unwind_machine machine,
 			     uint64_t address);
+
+/* Does a function begin at the address, by the rules? */
+bool gn_space_is_function(struct gn_unwind_space *space, uint64_t address);
 
 /* Where the call before an address goes, if that stands in its bytes; else 0. */
 uint64_t gn_space_call_target(struct gn_unwind_space *space, enum gn_unwind_machine machine,

@@ -179,6 +179,17 @@ static int read_program_headers(struct gn_elf_image *image, const Elf64_Ehdr *he
 	return error;
 }
 
+/* All symbols, or in a stripped file those that others may use. */
+static void note_symbols(struct gn_elf_image *image, const Elf64_Shdr *section)
+{
+	if (section->sh_entsize != sizeof(Elf64_Sym) ||
+	    (section->sh_type != SHT_SYMTAB &&
+	     (section->sh_type != SHT_DYNSYM || image->symbols_bytes)))
+		return;
+	image->symbols_at = section->sh_offset;
+	image->symbols_bytes = section->sh_size;
+}
+
 /* Sections say how long the rules are. Many a file has none, which is no fault. */
 static int read_section_headers(struct gn_elf_image *image, const Elf64_Ehdr *header)
 {
@@ -203,6 +214,7 @@ static int read_section_headers(struct gn_elf_image *image, const Elf64_Ehdr *he
 		struct gn_section *copy = NULL;
 		const char *name = names + section->sh_name;
 
+		note_symbols(image, section);
 		if (section->sh_name >= names_bytes ||
 		    !memchr(name, '\0', names_bytes - section->sh_name) ||
 		    section->sh_type == SHT_NOBITS || section->sh_flags & SHF_COMPRESSED)

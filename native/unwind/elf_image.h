@@ -31,6 +31,9 @@ struct gn_elf_image {
 	struct gn_segment *segments;
 	uint32_t n_segments;
 	uint64_t code_bytes;
+	/* Of the symbols, which are not copied: offset in the file, 0 bytes if there are none. */
+	uint64_t symbols_at;
+	uint64_t symbols_bytes;
 	struct gn_section frame_header;
 	struct gn_section eh_frame;
 	struct gn_section debug_frame;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "x86_instruction.h"
+
 static const struct gn_machine machines[] = {
 	[GN_UNWIND_X86_64] = {6, 7, 16, 3, 15, UINT64_MAX},
 	/* Above it are signatures (pointer authentication) and tags. */
@@ -13,27 +15,6 @@ const struct gn_machine *gn_machine(enum gn_unwind_machine machine)
 	return &machines[machine];
 }
 
-/* Length of an x86-64 operand in memory or a register, from its ModRM byte on. Source: Intel SDM,
- * volume 2, table 2-2. */
-static size_t operand_bytes(const uint8_t *bytes, size_t n)
-{
-	const unsigned int mode = bytes[0] >> 6, base = bytes[0] & 7;
-	size_t length = 1;
-
-	if (mode == 3)
-		return length;
-	if (base == 4) {
-		if (n < 2)
-			return 0;
-		length = 2;
-		if (mode == 0 && (bytes[1] & 7) == 5)
-			return length + 4;
-	} else if (mode == 0 && base == 5) {
-		return length + 4;
-	}
-	return mode == 1 ? length + 1 : mode == 2 ? length + 4 : length;
-}
-
 static bool is_x86_call(const uint8_t *before, size_t n)
 {
 	if (n >= 5 && before[n - 5] == 0xe8)
@@ -43,7 +24,7 @@ static bool is_x86_call(const uint8_t *before, size_t n)
 		const uint8_t *call = before + n - length;
 
 		if (call[0] == 0xff && (call[1] & 0x38) == 0x10 &&
-		    operand_bytes(call + 1, length - 1) == length - 1)
+		    gn_x86_operand_bytes(call + 1, length - 1) == length - 1)
 			return true;
 	}
 	return false;
@@ -86,9 +67,6 @@ static void add_rule(struct gn_rule_row *row, unsigned int target, int32_t offse
 		(struct gn_rule){(uint8_t)target, GN_RULE_AT_OFFSET, 0, offset};
 }
 
-/* Numbers of the registers in the order of the instruction set. */
-static const uint8_t x86_numbers[] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
-
 /* `add $N, %rsp`, any number of `pop`, `ret`: trampolines of interpreters, ends of assembly. */
 static bool x86_epilogue(const uint8_t *bytes, size_t n, struct gn_rule_row *row)
 {
@@ -113,7 +91,7 @@ static bool x86_epilogue(const uint8_t *bytes, size_t n, struct gn_rule_row *row
 
 		if (operation < 0x58 || operation > 0x5f || (operation == 0x5c && !high))
 			break;
-		popped[n_popped].number = x86_numbers[operation - 0x58u + high];
+		popped[n_popped].number = (uint8_t)gn_x86_register(operation - 0x58u + high);
 		popped[n_popped++].offset = depth;
 		depth += 8;
 		at += high ? 2 : 1;

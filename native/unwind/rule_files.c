@@ -45,6 +45,7 @@ int gn_unwind_files_new(struct gn_unwind_files **files)
 static void close_file(struct gn_rule_file *file)
 {
 	gn_rule_cache_free(&file->cache);
+	gn_code_functions_free(&file->functions);
 	gn_entry_index_close(&file->index);
 	gn_elf_image_close(&file->image);
 }

@@ -2,6 +2,7 @@
 #ifndef GN_RULE_FILES_H
 #define GN_RULE_FILES_H
 
+#include "code_functions.h"
 #include "elf_image.h"
 #include "frame_entry.h"
 #include "rule_cache.h"
@@ -23,6 +24,8 @@ struct gn_rule_file {
 	struct gn_elf_image image;
 	struct gn_entry_index index;
 	struct gn_rule_cache cache;
+	/* Of what has no entry. */
+	struct gn_code_functions functions;
 	/* The next file whose identity has the same hash, GN_UNWIND_NO_FILE at the end. */
 	uint32_t next;
 };

@@ -32,6 +32,8 @@ enum gn_row_flags {
 	GN_ROW_SIGNAL = 1u << 0,
 	/* Expressions are in .debug_frame. */
 	GN_ROW_DEBUG_FRAME = 1u << 1,
+	/* No compiler wrote it: it was made of the instructions. */
+	GN_ROW_BY_CODE = 1u << 2,
 };
 
 /* No member has padding behind it: rows are compared as bytes, up to the last rule. */

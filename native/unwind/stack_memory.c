@@ -30,7 +30,7 @@ size_t gn_process_read(int pid, uint64_t address, void *to, size_t bytes)
 	return done < 0 ? 0 : (size_t)done;
 }
 
-static bool is_alive(int pid, int thread)
+bool gn_thread_is_alive(int pid, int thread)
 {
 	return thread && (!syscall(SYS_tgkill, pid, thread, 0) || errno == EPERM);
 }
@@ -44,7 +44,7 @@ int gn_memory_renew(struct gn_stack_memory *memory, int pid, int thread, uint64_
 
 	if (offset > memory->size || memory->size - offset < KEPT_BYTES)
 		return -ENODATA;
-	if (!is_alive(pid, thread))
+	if (!gn_thread_is_alive(pid, thread))
 		return -ESRCH;
 	if (gn_process_read(pid, kept, now, sizeof(now)) != sizeof(now) ||
 	    memcmp(now, memory->bytes + offset, sizeof(now)) != 0)
@@ -81,12 +81,12 @@ int gn_memory_read_beyond(const struct gn_stack_memory *memory, uint64_t address
 	return 0;
 }
 
-bool gn_memory_is_current(const struct gn_stack_memory *memory, int pid, int thread)
+bool gn_memory_is_current(const struct gn_stack_memory *memory, int pid)
 {
 	const size_t bytes = memory->size < KEPT_BYTES ? memory->size : KEPT_BYTES;
 	uint8_t now[KEPT_BYTES];
 
-	return bytes && is_alive(pid, thread) &&
+	return bytes &&
 	       gn_process_read(pid, memory->address + memory->size - bytes, now, bytes) == bytes &&
 	       !memcmp(now, memory->bytes + memory->size - bytes, bytes);
 }

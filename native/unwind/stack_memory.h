@@ -15,6 +15,8 @@
 /* A part of what lies beyond a copy, as the process has it when it is needed. */
 struct gn_live_stack {
 	int pid;
+	/* The thread may have moved: callers must call the very function below them. */
+	bool is_doubtful;
 	unsigned int n_reads;
 	uint64_t address;
 	size_t size;
@@ -59,8 +61,10 @@ size_t gn_process_read(int pid, uint64_t address, void *to, size_t bytes);
 int gn_memory_renew(struct gn_stack_memory *memory, int pid, int thread, uint64_t kept,
 		    uint64_t address, uint8_t *buffer, size_t buffer_bytes);
 
-/* Whether a thread lives, and has what the last bytes of a copy of its stack say: then what lies
- * beyond is most likely as it was, too. */
-bool gn_memory_is_current(const struct gn_stack_memory *memory, int pid, int thread);
+bool gn_thread_is_alive(int pid, int thread);
+
+/* Whether a living thread has what the last bytes of a copy of its stack say: then what lies beyond
+ * is most likely as it was, too. */
+bool gn_memory_is_current(const struct gn_stack_memory *memory, int pid);
 
 #endif

@@ -54,6 +54,9 @@ static bool follow_frame_pointer(struct gn_walk *walk)
 	address &= walk->machine->address_mask;
 	if (address && !gn_space_is_behind_call(walk->space, registers->machine, address))
 		return false;
+	/* Zeros end a chain of frames; elsewhere they are what buffers are full of. */
+	if (!address && (is_executing(walk) || walk->flags & GN_UNWIND_GUESSED))
+		return false;
 	registers->value[walk->machine->frame_pointer] = outer;
 	registers->value[walk->machine->stack_pointer] = frame + 16;
 	registers->value[walk->machine->program_counter] = address;
@@ -98,10 +101,40 @@ static bool enter_interrupted(struct gn_walk *walk, uint64_t signal_frame)
 				GN_SECOND_COPY_BYTES);
 }
 
-/* To the caller; true if there is one. */
-static bool step(struct gn_walk *walk, const struct gn_rule_row *row,
-		 const struct gn_elf_image *image, enum gn_unwind_end *end)
+/* Whether a frame's return address is doubtful: what stands before it calls another function. A
+ * jump to this one, as the last thing that the other does, looks alike. */
+static bool calls_another(struct gn_walk *walk, const struct gn_place *place, uint64_t address)
 {
+	const uint64_t target =
+		gn_space_call_target(walk->space, walk->registers.machine, program_counter(walk));
+	struct gn_frame_entry entry;
+
+	return target && place->file &&
+	       !gn_entry_find(&place->file->index, place->offset, &entry) &&
+	       target != address - (place->offset - entry.start) &&
+	       gn_space_is_function(walk->space, target);
+}
+
+/* Instructions tell of a frame what a function does with it, unless it does more: then what seems
+ * to be the caller is none. */
+static bool leads_to_caller(const struct gn_walk *walk, const struct gn_rule_row *row)
+{
+	struct gn_unwind_registers registers = walk->registers;
+	struct gn_stack_memory memory = walk->memory;
+	const int error = gn_frame_step(row, NULL, &memory, is_executing(walk), &registers);
+	const uint64_t address = registers.value[walk->machine->program_counter];
+
+	return error == -ENODATA ||
+	       (!error && registers.value[walk->machine->stack_pointer] > stack_pointer(walk) &&
+		gn_space_is_behind_call(walk->space, registers.machine, address));
+}
+
+/* To the caller; true if there is one. */
+static bool step(struct gn_walk *walk, const struct gn_rule_row *row, const struct gn_place *place,
+		 enum gn_unwind_end *end)
+{
+	const uint64_t address = program_counter(walk) - !is_executing(walk);
+	const struct gn_elf_image *image = place->file ? &place->file->image : NULL;
 	const bool was_executing = is_executing(walk);
 	uint64_t sp;
 	int error;
@@ -120,9 +153,10 @@ static bool step(struct gn_walk *walk, const struct gn_rule_row *row,
 			return true;
 		/* The interrupted address itself is certain. */
 		if (walk->n < walk->n_max && gn_space_is_code(walk->space, program_counter(walk))) {
-			struct gn_place place = gn_space_place(walk->space, program_counter(walk));
+			const struct gn_place interrupted =
+				gn_space_place(walk->space, program_counter(walk));
 
-			add_frame(walk, &place);
+			add_frame(walk, &interrupted);
 		}
 		*end = GN_UNWIND_STACK_CUT;
 		return false;
@@ -132,13 +166,16 @@ static bool step(struct gn_walk *walk, const struct gn_rule_row *row,
 		*end = GN_UNWIND_BAD_MEMORY;
 		return false;
 	}
-	walk->flags = GN_UNWIND_RETURN;
+	walk->flags = GN_UNWIND_RETURN | (row->flags & GN_ROW_BY_CODE ? GN_UNWIND_BY_CODE : 0u);
 	if (gn_memory_is_beyond(&walk->memory, stack_pointer(walk) - 1))
 		walk->is_second_copy = walk->memory.live != NULL;
 	if (!walk->is_second_copy || !program_counter(walk))
 		return true;
 	walk->flags |= GN_UNWIND_GUESSED;
 	*end = GN_UNWIND_BAD_MEMORY;
+	if (walk->memory.live && walk->memory.live->is_doubtful &&
+	    calls_another(walk, place, address))
+		return false;
 	return gn_space_is_behind_call(walk->space, walk->registers.machine, program_counter(walk));
 }
 
@@ -154,7 +191,8 @@ static const struct gn_rule_row *row_at(struct gn_walk *walk, const struct gn_pl
 	 */
 	if (row && (machine == GN_UNWIND_X86_64 || !(row->flags & GN_ROW_SIGNAL)))
 		return row;
-	return gn_space_code_row(walk->space, machine, program_counter(walk));
+	row = gn_space_code_row(walk->space, machine, program_counter(walk), !is_executing(walk));
+	return row && row->flags & GN_ROW_BY_CODE && !leads_to_caller(walk, row) ? NULL : row;
 }
 
 enum gn_unwind_end gn_walk(struct gn_walk *walk)
@@ -181,7 +219,7 @@ enum gn_unwind_end gn_walk(struct gn_walk *walk)
 			return GN_UNWIND_COMPLETE;
 		row = row_at(walk, &place, number);
 		if (row) {
-			if (!step(walk, row, place.file ? &place.file->image : NULL, &end))
+			if (!step(walk, row, &place, &end))
 				return end;
 			continue;
 		}

@@ -22,17 +22,6 @@ static bool calls_function_of(struct gn_walk *walk, uint64_t address, uint64_t p
 	return target && pc - target < FUNCTION_BYTES_MAX;
 }
 
-/* Pointers to functions lie on stacks, too; before some of those stands a call that never returns.
- */
-static bool is_function(struct gn_walk *walk, uint64_t address)
-{
-	const struct gn_place place = gn_space_place(walk->space, address);
-	struct gn_frame_entry entry;
-
-	return place.file && !gn_entry_find(&place.file->index, place.offset, &entry) &&
-	       entry.start == place.offset;
-}
-
 struct guess {
 	struct gn_walk *walk;
 	unsigned int nested;
@@ -41,12 +30,27 @@ struct guess {
 	bool is_strict;
 };
 
+/* What an address on the stack is: not the caller's, as far as can be told; the caller's; or one of
+ * which it cannot be told, behind which no other may be looked for. */
+enum candidate { NO_CALLER, CALLER, PERHAPS };
+
 static bool guess(struct gn_walk *walk, unsigned int nested, uint32_t *looked_at);
+
+/* A library without rules, as musl is, has callers in itself that nobody can tell from what earlier
+ * calls left: to go on behind them would leave some out. */
+static bool is_of_the_same_kind(const struct gn_walk *walk, const struct gn_walk *attempt,
+				enum gn_unwind_end end)
+{
+	const struct gn_unwind_frame *frame = &walk->frames[walk->n - 1];
+
+	return end == GN_UNWIND_NO_RULES && attempt->n == walk->n + 1 &&
+	       frame[1].file == frame[0].file;
+}
 
 /* An address that stands behind a call, and from which the rules lead to the outermost function, is
  * taken for the frame's return address. The caller may have no rules either, if it is plain that
  * it called this function. */
-static bool try_caller(const struct guess *guessed, uint64_t address, uint64_t sp)
+static enum candidate try_caller(const struct guess *guessed, uint64_t address, uint64_t sp)
 {
 	struct gn_walk *walk = guessed->walk;
 	const uint64_t pc = walk->registers.value[walk->machine->program_counter];
@@ -55,11 +59,11 @@ static bool try_caller(const struct guess *guessed, uint64_t address, uint64_t s
 	bool is_caller;
 
 	if (!address || !gn_space_is_behind_call(walk->space, walk->registers.machine, address) ||
-	    is_function(walk, address))
-		return false;
+	    gn_space_is_function(walk->space, address))
+		return NO_CALLER;
 	is_caller = calls_function_of(walk, address, pc);
 	if (guessed->is_strict && !is_caller)
-		return false;
+		return NO_CALLER;
 	attempt = *walk;
 	attempt.registers.value[walk->machine->stack_pointer] = sp;
 	attempt.registers.value[walk->machine->program_counter] = address;
@@ -71,24 +75,32 @@ static bool try_caller(const struct guess *guessed, uint64_t address, uint64_t s
 	     guessed->nested < NESTED_MAX && is_caller &&
 	     guess(&attempt, guessed->nested + 1, guessed->looked_at))) {
 		*walk = attempt;
-		return true;
+		return CALLER;
 	}
-	return false;
+	return is_of_the_same_kind(walk, &attempt, end) ? PERHAPS : NO_CALLER;
 }
 
+/* Pointers to functions lie on stacks, too; before some of those stands a call that never returns:
+ * they are no callers. */
 static bool search(const struct guess *guessed, uint64_t first, uint64_t bytes)
 {
 	struct gn_walk *walk = guessed->walk;
 
 	first = (first + 7) & ~(uint64_t)7;
 	for (uint64_t slot = first; slot - first < bytes; slot += 8) {
+		enum candidate candidate;
 		uint64_t address;
 
 		if (*guessed->looked_at > SEARCH_FRAMES_MAX ||
 		    gn_memory_read(&walk->memory, slot, &address, 8))
 			return false;
-		if (try_caller(guessed, address & walk->machine->address_mask, slot + 8))
+		candidate = try_caller(guessed, address & walk->machine->address_mask, slot + 8);
+		if (candidate == CALLER)
 			return true;
+		if (candidate == PERHAPS && !guessed->is_strict) {
+			*guessed->looked_at = SEARCH_FRAMES_MAX + 1;
+			return false;
+		}
 	}
 	return false;
 }
@@ -101,7 +113,7 @@ static bool is_in_link_register(const struct guess *guessed)
 
 	return registers->machine == GN_UNWIND_AARCH64 && !(walk->flags & GN_UNWIND_RETURN) &&
 	       try_caller(guessed, registers->value[30] & walk->machine->address_mask,
-			  registers->value[walk->machine->stack_pointer]);
+			  registers->value[walk->machine->stack_pointer]) == CALLER;
 }
 
 /* A frame that is aligned to a page, as that of OpenBLAS's kernels, has its end in a register. */
@@ -146,16 +158,24 @@ static enum gn_unwind_end walk_whole(struct gn_walk *walk)
 	return end == GN_UNWIND_NO_RULES && guess(walk, 0, &looked_at) ? GN_UNWIND_COMPLETE : end;
 }
 
-/* Frames larger than the copy: numerical libraries keep their buffers on the stack. What lies
- * beyond is read from the thread, if that seems to be where it was; frames from there are marked as
- * guessed, and are none unless they lead to the outermost function. */
-static enum gn_unwind_end walk_beyond(const struct gn_walk *start, struct gn_walk *walk)
+/* Whether what lies beyond the copy may be read from the thread: it seems to be where it was. */
+static bool may_look_beyond(const struct gn_walk *start, struct gn_live_stack *live)
 {
-	struct gn_live_stack live = {.pid = start->space->pid};
+	live->pid = start->space->pid;
+	live->is_doubtful = !gn_memory_is_current(&start->memory, live->pid);
+	return (!live->is_doubtful || start->registers.is_fresh) &&
+	       gn_thread_is_alive(live->pid, start->registers.thread);
+}
+
+/* Frames larger than the copy: numerical libraries keep their buffers on the stack. Frames from
+ * beyond it are marked as guessed, and are none unless they lead to the outermost function. */
+static enum gn_unwind_end walk_beyond(const struct gn_walk *start, struct gn_live_stack *live,
+				      struct gn_walk *walk)
+{
 	enum gn_unwind_end end;
 
 	*walk = *start;
-	walk->memory.live = &live;
+	walk->memory.live = live;
 	end = walk_whole(walk);
 	if (end == GN_UNWIND_COMPLETE)
 		return end;
@@ -168,6 +188,7 @@ int gn_unwind_stack(struct gn_unwind_space *space, const struct gn_unwind_regist
 		    const void *stack, uint64_t stack_address, size_t stack_bytes,
 		    struct gn_unwind_frame *frames, uint32_t n_max, struct gn_unwind_result *result)
 {
+	struct gn_live_stack live;
 	struct gn_walk start, walk;
 
 	if (!n_max ||
@@ -182,9 +203,14 @@ int gn_unwind_stack(struct gn_unwind_space *space, const struct gn_unwind_regist
 				 .n_max = n_max};
 	walk = start;
 	result->end = walk_whole(&walk);
+	result->is_beyond = result->end == GN_UNWIND_STACK_CUT;
+	live.n_reads = 0;
+	live.size = 0;
 	if ((result->end == GN_UNWIND_STACK_CUT || result->end == GN_UNWIND_NO_RULES) &&
-	    gn_memory_is_current(&start.memory, space->pid, registers->thread))
-		result->end = walk_beyond(&start, &walk);
+	    may_look_beyond(&start, &live)) {
+		result->end = walk_beyond(&start, &live, &walk);
+		result->is_beyond |= live.n_reads != 0;
+	}
 	result->n = walk.n;
 	result->n_guessed = walk.n_guessed;
 	return 0;

@@ -20,6 +20,8 @@ PACKAGES = {
     "cmake": "cmake",
     "ctest": "cmake",
     "gfortran": "gfortran",
+    "musl-gcc": "musl-tools",
+    "objdump": "binutils",
     "ninja": "ninja-build",
     "pkg-config": "pkgconf",
     "valgrind": "valgrind",

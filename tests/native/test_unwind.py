@@ -16,6 +16,8 @@ import pytest
 from building import needs, run, sanitized
 
 PROGRAMS = Path(__file__).parent / "unwind"
+LIBRARY = PROGRAMS / "calls_library.c"
+EMBEDDING = Path(__file__).parents[1] / "programs" / "python_frames" / "embedding.c"
 MOST = "400000"  # instructions
 
 pytestmark = pytest.mark.skipif(
@@ -26,6 +28,7 @@ VARIANTS = {
     "optimized": ["-O2", "-fomit-frame-pointer"],
     "frame pointers": ["-O0"],
     "static": ["-O2", "-static"],
+    "static, at any address": ["-O2", "-static-pie"],
     "no table in the header": ["-O1", "-no-pie", "-Wl,--no-eh-frame-hdr"],
     "rules for debuggers only": ["-O1", "-g", "-fno-asynchronous-unwind-tables"],
 }
@@ -39,6 +42,7 @@ class Stacks(NamedTuple):
     complete: int
     guessed: int
     guessed_wrong: int
+    cut: int
 
     def check(self, said: str) -> None:
         """Fail unless every stack is as called; a guess may go wrong, but hardly ever does."""
@@ -62,7 +66,9 @@ def follow(steps: Path, begin: str, every: int, *program: str | Path) -> tuple[S
     done = subprocess.run([steps, begin, str(every), MOST, *program], capture_output=True,
                           text=True, stdin=subprocess.DEVNULL, timeout=300)  # fmt: skip
     counts = re.search(
-        r"(\d+) stacks: (\d+) as called, (\d+) complete, (\d+) with a guess, (\d+)", done.stdout
+        r"(\d+) stacks: (\d+) as called, (\d+) complete, (\d+) with a guess, (\d+)"
+        r" guessed wrong, (\d+) cut",
+        done.stdout,
     )
     assert counts, done.stdout + done.stderr
     stacks = Stacks(*map(int, counts.groups()))
@@ -97,11 +103,76 @@ def test_exceptions_in_flight(tmp_path: Path, steps: Path) -> None:
     assert stacks.as_called > 0.99 * stacks.total, said
 
 
-def test_assembly_without_rules_is_guessed(tmp_path: Path, steps: Path) -> None:
+def test_coroutines_of_cpp(tmp_path: Path, steps: Path) -> None:
+    needs("g++")
+    program = compiled(tmp_path, "-std=c++20", "-O2", PROGRAMS / "coroutines.cpp", compiler="g++")
+    stacks, said = follow(steps, "program", 3, program)
+    assert stacks.total > 5000
+    # One of them throws: see below.
+    assert stacks.as_called > 0.99 * stacks.total, said
+
+
+def test_assembly_with_rules_of_its_own(tmp_path: Path, steps: Path) -> None:
+    program = compiled(tmp_path, "-O2", PROGRAMS / "calls_kernel.c", PROGRAMS / "with_rules.S")
+    stacks, said = follow(steps, "program", 1, program)
+    assert stacks.as_called == stacks.complete == stacks.total > 2000, said
+    assert stacks.guessed == 0
+
+
+def test_assembly_without_rules_is_followed(tmp_path: Path, steps: Path) -> None:
     program = compiled(tmp_path, "-O2", PROGRAMS / "calls_kernel.c", PROGRAMS / "no_rules.S")
+    stacks, said = follow(steps, "program", 1, program)
+    assert stacks.as_called == stacks.complete == stacks.total > 2000, said
+    assert stacks.guessed == 0
+
+
+def test_assembly_without_rules_or_symbols_is_guessed(tmp_path: Path, steps: Path) -> None:
+    program = compiled(tmp_path, "-O2", "-s", PROGRAMS / "calls_kernel.c", PROGRAMS / "no_rules.S")
     stacks, said = follow(steps, "program", 1, program)
     stacks.check(said)
     assert stacks.guessed > 100
+
+
+def test_musl_has_no_rules_but_symbols(tmp_path: Path, steps: Path) -> None:
+    program = compiled(tmp_path, "-O2", "-static", LIBRARY, compiler="musl-gcc")
+    stacks, said = follow(steps, "program", 1, program)
+    assert stacks.complete == stacks.total > 3000, said
+    assert stacks.as_called >= stacks.total - 5, said
+
+
+@pytest.mark.parametrize("flag", ["-static", "-no-pie"])
+def test_stacks_end_where_musl_is_stripped(tmp_path: Path, steps: Path, flag: str) -> None:
+    program = compiled(tmp_path, "-O2", "-s", flag, LIBRARY, compiler="musl-gcc")
+    stacks, said = follow(steps, "program", 1, program)
+    assert stacks.total > 3000
+    # What is said to be complete is; but what lies next to the first function is taken for it.
+    assert stacks.as_called + stacks.cut > 0.98 * stacks.total, said
+    assert stacks.cut > 0.3 * stacks.total, said
+
+
+def test_the_installed_python_library(tmp_path: Path, steps: Path) -> None:
+    libraries = sorted(Path("/usr/lib").glob("*/libpython3.*.so.1.0"))
+    if not libraries:
+        pytest.fail("no libpython below /usr/lib: run `make setup`, or install python3-dev")
+    program = compiled(tmp_path, "-O2", EMBEDDING, libraries[-1])
+    stacks, said = follow(steps, "program", 37, program)
+    assert stacks.total > 5000
+    stacks.check(said)
+
+
+def test_instructions_are_as_long_as_objdump_says() -> None:
+    lengths = sanitized("x86_lengths") / "native" / "tests" / "x86_lengths"
+    libc = next(Path("/usr/lib").glob("*/libc.so.6"))
+    text = run("objdump", "-d", "-w", libc)
+    pattern = r"^ +[0-9a-f]+:\t((?:[0-9a-f]{2} )+) *\t(?!\(bad\))"
+    shown = set(re.findall(pattern, text, re.MULTILINE))
+    assert len(shown) > 50_000
+    done = subprocess.run(
+        [lengths], input="\n".join(shown), capture_output=True, text=True, check=True, timeout=120
+    )
+    measured = list(map(int, done.stdout.split()))
+    wrong = [(code, n) for code, n in zip(shown, measured, strict=True) if n != len(code.split())]
+    assert wrong == []
 
 
 def test_a_system_program_from_its_first_instruction(steps: Path) -> None:

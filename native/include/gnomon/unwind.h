@@ -5,9 +5,10 @@
  * A stack is unwound by the rules that compilers write into programs and libraries (DWARF call
  * frame information in .eh_frame, where that is missing in .debug_frame). A file's rules are copied
  * when the first address of it is looked up, and evaluated for one address at a time; nothing is
- * kept on disk. Where code has no rules: a trampoline or an epilogue is known by its bytes, code
- * that was generated at run time keeps frame pointers, and of hand-written code the stack is
- * searched for a return address, which is marked as guessed.
+ * kept on disk. Where code has no rules: a trampoline or an epilogue is known by its bytes, a
+ * function with a symbol by what its instructions do to the stack (x86-64), code that was generated
+ * at run time keeps frame pointers, and of what is left the stack is searched for a return address,
+ * which is marked as guessed.
  *
  * Files and stacks may hold anything: nothing is read outside of a copy, and all loops are bounded.
  * Functions return 0 or a negative errno. One thread uses a struct gn_unwind_files and all spaces
@@ -16,6 +17,7 @@
 #ifndef GNOMON_UNWIND_H
 #define GNOMON_UNWIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,8 +44,12 @@ struct gn_unwind_registers {
 	uint64_t value[GN_UNWIND_REGISTERS_MAX];
 	enum gn_unwind_machine machine;
 	/* The sampled thread, as the process that unwinds sees it; 0 where it is not to be looked
-	 * at. Its memory is read where a signal handler has a stack of its own. */
+	 * at. Its memory is read where a signal handler has a stack of its own, and beyond the
+	 * copy.
+	 */
 	int32_t thread;
+	/* The copy is so young that the thread is most likely in the same outer functions still. */
+	bool is_fresh;
 };
 
 /* perf_event_attr.sample_regs_user for all that is needed. */
@@ -136,6 +142,8 @@ enum {
 	GN_UNWIND_SIGNAL = 1u << 2,
 	/* By the frame pointer, where the frame below has no rules. */
 	GN_UNWIND_FRAME_POINTER = 1u << 3,
+	/* By the instructions of the function below, which has no rules. */
+	GN_UNWIND_BY_CODE = 1u << 4,
 };
 
 struct gn_unwind_frame {
@@ -167,6 +175,8 @@ struct gn_unwind_result {
 	enum gn_unwind_end end;
 	/* Frames marked GN_UNWIND_GUESSED. */
 	uint32_t n_guessed;
+	/* More than the copy was needed, whether it could be read or not. */
+	bool is_beyond;
 };
 
 /*
