@@ -118,6 +118,11 @@ has_sqlite() {
 	command -v sqlite3 >/dev/null
 }
 
+# The distribution's NumPy, and the BLAS that it uses unless another one is installed.
+has_numpy() {
+	/usr/bin/python3 -c 'import numpy' 2>/dev/null && ls /usr/lib/*/blas/libblas.so.3 >/dev/null 2>&1
+}
+
 has_musl() {
 	command -v musl-gcc >/dev/null
 }
@@ -158,7 +163,7 @@ has_apt() {
 needs() {
 	case $1 in
 	build) echo "compiler cmake ninja python libpfm xz valgrind" ;;
-	test) echo "perf fortran pkgconf setpriv ps ip git gdb strace sqlite musl likwid openmpi mpich chromium" ;;
+	test) echo "perf fortran pkgconf setpriv ps ip git gdb strace sqlite numpy musl likwid openmpi mpich chromium" ;;
 	guest) echo "apt arm64_compiler arm64_emulator ppc64el_compiler ppc64el_emulator" ;;
 	*) fail "packages: 'build', 'test' or 'guest', not '$1'" ;;
 	esac
@@ -197,6 +202,7 @@ packages_for() {
 	ip) echo iproute2 ;;
 	gdb) echo gdb ;;
 	sqlite) echo sqlite3 ;;
+	numpy) echo python3-numpy libblas3 ;;
 	musl) echo musl-tools ;;
 	strace) echo strace ;;
 	git) echo git ;;
@@ -241,6 +247,8 @@ tool_for() {
 	ppc64el_emulator) echo "qemu-system-ppc64 (QEMU 7.2 or newer)" ;;
 	apt) echo "apt-get and dpkg-deb: the machines are made of Debian packages" ;;
 	chromium) echo "the browser Chromium" ;;
+	numpy) echo "NumPy for /usr/bin/python3, and the reference BLAS (blas/libblas.so.3)" ;;
+	musl) echo "musl with its compiler (musl-gcc)" ;;
 	valgrind) echo "valgrind with its headers (valgrind/valgrind.h)" ;;
 	*) echo "$1" ;;
 	esac

@@ -97,9 +97,13 @@ static PyObject *raise_start_error(int error, const struct gn_sampling_failure *
 
 static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"events",	 "cpus",       "targets",    "starts_at_exec",
-				"stack_bytes",	 "ring_bytes", "path",	     "rank",
-				"signal_socket", "kept",       "kept_bytes", NULL};
+	static char *names[] = {"events",      "cpus",
+				"targets",     "starts_at_exec",
+				"stack_bytes", "signalled_stack_bytes",
+				"ring_bytes",  "path",
+				"rank",	       "signal_socket",
+				"kept",	       "kept_bytes",
+				NULL};
 	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	struct numbers cpus = {0}, targets = {0};
 	struct event_list events = {0};
@@ -111,11 +115,11 @@ static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 	unsigned long long ring_bytes, kept_bytes;
 	int result;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!pIKyiiyK:Sampler", names,
-					 &PyList_Type, &event_list, &PyList_Type, &cpu_list,
-					 &PyList_Type, &target_list, &plan.starts_at_exec,
-					 &plan.stack_bytes, &ring_bytes, &output.path, &output.rank,
-					 &plan.signal_socket, &output.kept, &kept_bytes))
+	if (!PyArg_ParseTupleAndKeywords(
+		    args, kwargs, "O!O!O!pIIKyiiyK:Sampler", names, &PyList_Type, &event_list,
+		    &PyList_Type, &cpu_list, &PyList_Type, &target_list, &plan.starts_at_exec,
+		    &plan.stack_bytes, &plan.signalled_stack_bytes, &ring_bytes, &output.path,
+		    &output.rank, &plan.signal_socket, &output.kept, &kept_bytes))
 		return NULL;
 	if (read_events(event_list, &events) || read_numbers(cpu_list, &cpus) ||
 	    read_numbers(target_list, &targets))
@@ -184,8 +188,8 @@ static PyMethodDef methods[] = {
 
 static PyType_Slot slots[] = {
 	{Py_tp_doc,
-	 "Sampler(events, cpus, targets, starts_at_exec, stack_bytes, ring_bytes, path, rank, "
-	 "signal_socket, kept, kept_bytes)\n\n"
+	 "Sampler(events, cpus, targets, starts_at_exec, stack_bytes, signalled_stack_bytes, "
+	 "ring_bytes, path, rank, signal_socket, kept, kept_bytes)\n\n"
 	 "Samples until it is stopped. Each event is (type, config, config1, config2, config3, "
 	 "exclude, period, is_frequency, counts_more, leader, sample_type, precise, text). Raises "
 	 "StartError."},

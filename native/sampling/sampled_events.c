@@ -10,6 +10,8 @@
 
 /* A ring has room for some samples at least. */
 #define RING_SAMPLES_LEAST 3u
+/* With room for fewer of them, signalled samples have no more stack than others. */
+#define RING_SIGNALLED_LEAST 48u
 
 /* What each sample has. */
 static uint64_t sample_type(const struct gn_sampling_plan *plan)
@@ -150,6 +152,10 @@ static int map_largest(struct gn_sampled_events *events, const struct gn_samplin
 		if (result != -EPERM && result != -ENOMEM)
 			break;
 	}
+	events->signalled_stack_bytes =
+		events->ring_bytes / RING_SIGNALLED_LEAST < plan->signalled_stack_bytes
+			? plan->stack_bytes
+			: plan->signalled_stack_bytes;
 	failure->step = GN_STEP_MAP;
 	failure->cpu = plan->cpu[cpu];
 	return result;

@@ -34,10 +34,11 @@ struct gn_sampling_plan {
 	uint32_t n_cpus;
 	const pid_t *target; /* threads; -1: the machine */
 	uint32_t n_targets;
-	int starts_at_exec;   /* sampling begins when the target executes a program */
-	uint32_t stack_bytes; /* to copy with each sample: a multiple of 8 below 64 KiB */
-	int signal_socket;    /* where processes ask for signals (signal_events.h); -1: none */
-	uint64_t ring_bytes;  /* of each CPU, a power of two; less where the kernel grants less */
+	int starts_at_exec;		/* sampling begins when the target executes a program */
+	uint32_t stack_bytes;		/* to copy with each sample: a multiple of 8 below 64 KiB */
+	uint32_t signalled_stack_bytes; /* the same of signal_events.h, where rings are large */
+	int signal_socket;   /* where processes ask for signals (signal_events.h); -1: none */
+	uint64_t ring_bytes; /* of each CPU, a power of two; less where the kernel grants less */
 };
 
 /* What could not be done, for the message. */
@@ -61,8 +62,9 @@ struct gn_sampled_events {
 	uint32_t n_events;
 	pid_t target; /* that is started; -1: there are others, or they run already */
 	struct gn_event_numbers numbers;
-	uint64_t ring_bytes; /* what the kernel granted */
-	int anchor;	     /* forbids the kernel to exchange counts of threads; -1: none */
+	uint64_t ring_bytes;		/* what the kernel granted */
+	uint32_t signalled_stack_bytes; /* that the rings have room for */
+	int anchor; /* forbids the kernel to exchange counts of threads; -1: none */
 };
 
 /* 0 or a negative errno, with all closed and why. -ESRCH: no target is there. */

@@ -7,6 +7,8 @@
 
 /* 100 MB of paths; a program with more has unbounded recursion in as many ways. */
 #define NODES_MAX (4u << 20)
+/* Of samples so young it is believed that their threads have not left all that they were in. */
+#define FRESH_NS 25000000ull
 
 /* --- modules ---------------------------------------------------------------------------------- */
 
@@ -143,7 +145,8 @@ static int extend_by_kernel(struct gn_stack_paths *paths, uint32_t *path,
 }
 
 static void unwind(struct gn_stack_paths *paths, const struct gn_process *process, int32_t tid,
-		   const struct gn_sampled_stack *stack, struct gn_unwind_result *result)
+		   uint64_t time_ns, const struct gn_sampled_stack *stack,
+		   struct gn_unwind_result *result)
 {
 	struct gn_unwind_registers registers;
 	const int machine = gn_unwind_own_machine();
@@ -154,9 +157,11 @@ static void unwind(struct gn_stack_paths *paths, const struct gn_process *proces
 					       stack->registers, stack->n_registers, &registers))
 		return;
 	registers.thread = tid;
+	registers.is_fresh = paths->read_ns < time_ns + FRESH_NS;
 	gn_unwind_stack(process->space, &registers, stack->stack,
 			registers.value[machine == GN_UNWIND_X86_64 ? 7 : 31], stack->stack_bytes,
 			paths->frame, GN_FRAMES_MAX, result);
+	paths->n_beyond += result->is_beyond;
 }
 
 void gn_stack_paths_add(struct gn_stack_paths *paths, struct gn_process *process, int32_t tid,
@@ -167,7 +172,7 @@ void gn_stack_paths_add(struct gn_stack_paths *paths, struct gn_process *process
 	int is_whole = 1;
 
 	if (stack->abi)
-		unwind(paths, process, tid, stack, &result);
+		unwind(paths, process, tid, sample->time_ns, stack, &result);
 	else
 		sample->flags |= GN_SAMPLE_KERNEL_ONLY;
 	paths->n_frames = result.n;
@@ -196,6 +201,7 @@ int gn_stack_paths_begin(struct gn_stack_paths *paths, struct gn_sample_file *ou
 	paths->files = files;
 	paths->module_of_file = NULL;
 	paths->n_files = 0;
+	paths->read_ns = paths->n_beyond = 0;
 	write_reserved(paths);
 	return 0;
 }

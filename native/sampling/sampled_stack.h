@@ -35,6 +35,10 @@ struct gn_stack_paths {
 	uint32_t n_files;
 	uint32_t n_modules;
 	uint32_t n_frames; /* of the last stack */
+	/* When the rings are read that the next samples are from. */
+	uint64_t read_ns;
+	/* Stacks that go on beyond their copies. */
+	uint64_t n_beyond;
 	struct gn_unwind_frame frame[GN_FRAMES_MAX];
 };
 

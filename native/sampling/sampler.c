@@ -31,6 +31,11 @@
 /* How long what is in a ring may wait that is not half full. */
 #define WAIT_MS 250
 
+/* What stacks have beyond their copies is read before it changes; so long after the last of them.
+ */
+#define HASTE_MS 10
+#define HASTE_NS NS_PER_S
+
 /*
  * Rings are read up to this long ago: what another CPU began to write before is there by then, and
  * records come in the order of their times.
@@ -49,8 +54,10 @@ struct gn_sampler {
 	struct gn_sampling_facts facts;
 	uint32_t n_processes, n_threads; /* that have a number */
 	uint32_t n_written;		 /* samples, whose numbers other records have */
-	struct pollfd *polled;		 /* one for each ring, the wish to stop, and the socket */
-	uint32_t *polled_event;		 /* which of its CPU's events a ring is polled by */
+	uint64_t n_beyond; /* stacks beyond their copies when haste was last called for */
+	uint64_t haste_until_ns;
+	struct pollfd *polled;	/* one for each ring, the wish to stop, and the socket */
+	uint32_t *polled_event; /* which of its CPU's events a ring is polled by */
 	pthread_t thread;
 	int is_disabled;
 	_Alignas(8) char whole[GN_RING_RECORD_MAX];
@@ -368,6 +375,7 @@ static void read_rings(struct gn_sampler *s, uint64_t *next_ns, uint64_t until_n
 	struct gn_ring *ring;
 	uint64_t spoilt = 0;
 
+	s->paths.read_ns = now_ns(CLOCK_MONOTONIC);
 	for (uint32_t i = 0; i < s->events.n_cpus; i++) {
 		ring = &s->events.ring[i];
 		if (ring->page)
@@ -503,6 +511,15 @@ static void disable_all(const struct gn_sampler *s)
 	gn_signal_events_disable(&s->signals);
 }
 
+static int wait_ms(struct gn_sampler *s)
+{
+	if (s->paths.n_beyond > s->n_beyond) {
+		s->n_beyond = s->paths.n_beyond;
+		s->haste_until_ns = s->paths.read_ns + HASTE_NS;
+	}
+	return s->paths.read_ns < s->haste_until_ns ? HASTE_MS : WAIT_MS;
+}
+
 static void *read_until_stopped(void *argument)
 {
 	struct gn_sampler *s = argument;
@@ -514,7 +531,7 @@ static void *read_until_stopped(void *argument)
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	begin_polling(s);
 	while (!s->polled[n].revents) {
-		poll(s->polled, n + 2, WAIT_MS);
+		poll(s->polled, n + 2, wait_ms(s));
 		if (s->polled[n + 1].revents)
 			answer_all(s, next_ns);
 		pass_ended(s);

@@ -99,6 +99,8 @@ static int open_signalling(const struct gn_sampled_events *events, uint32_t even
 	attr.sigtrap = events->leader[event] == event;
 	attr.sig_data = attr.sigtrap ? GN_SIGNAL_DATA : 0;
 	attr.disabled = attr.enable_on_exec = 0;
+	if (attr.sample_stack_user)
+		attr.sample_stack_user = events->signalled_stack_bytes;
 	if (!tells_tasks)
 		attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
 	attr.size = gn_attr_size(&attr);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import struct
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -13,13 +14,23 @@ from commands import gnomon, run
 from core_file import write_core
 
 from gnomon.errors import FormatError
-from gnomon.sampling.kept_stacks import GUESSED, SIGNAL, KeptStack, Mapping, read_kept_stacks
+from gnomon.sampling.kept_stacks import (
+    BY_CODE,
+    BY_FRAME_POINTER,
+    GUESSED,
+    SIGNAL,
+    KeptStack,
+    Mapping,
+    read_kept_stacks,
+)
 from gnomon.store import run_directory
 
 Compiled = Callable[..., Path]
 
 STACKS = 40
+WITHOUT_RULES = GUESSED | SIGNAL | BY_CODE | BY_FRAME_POINTER
 # From tests/programs.
+SCRIPT = Path(__file__).parents[1] / "programs" / "script.js"
 DEEP = "../../benchmarks/native/deep_calls.cpp"
 _SQL = (
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<400000) "
@@ -29,6 +40,17 @@ _PYTHON = """
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 print(sorted((fib(i % 21) for i in range(300)), key=lambda x: -x)[0])
+"""
+# Its own BLAS has no rules: what is in it is in test_blas_stacks.py.
+_NUMPY = """
+import numpy
+random = numpy.random.default_rng(1)
+for _ in range(40):
+    a = numpy.sort(random.standard_normal(200_000))
+    numpy.fft.rfft(a)
+    numpy.exp(a[::2]).astype("f4").sum()
+    numpy.einsum("i,i->", a, a)
+    numpy.unique(a.astype(int))
 """
 # One gdb for all cores of a process: what it has read of the files stays.
 _SCRIPT = """
@@ -81,7 +103,10 @@ def frames_of_gdb(folder: Path, stacks: Iterable[KeptStack]) -> list[list[int]]:
         write_core(folder / f"{number}.core", stack)
     script = folder / "frames.py"
     script.write_text(_SCRIPT.format(n=len(every), folder=folder))
-    files = {one.path: one for stack in every for one in stack.mappings if one.path[:1] == "/"}
+    # Where it was loaded: node maps its builtins a second time, above that.
+    files: dict[str, Mapping] = {}
+    for one in (one for stack in every for one in stack.mappings if one.path[:1] == "/"):
+        files.setdefault(one.path, one)
     loaded = [f"add-symbol-file {path} -o {bias(one)}" for path, one in files.items()]
     done = run("gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off",
                "-ex", "set confirm off", "-ex", "set auto-solib-add off",
@@ -104,7 +129,7 @@ def comparable(stack: KeptStack) -> int:
     code = [one for one in stack.mappings if one.path.startswith("/")]
     for number, (address, flags) in enumerate(zip(stack.frames, stack.flags, strict=True)):
         is_in_file = any(one.start <= address < one.start + one.length for one in code)
-        if not is_in_file or flags & (GUESSED | SIGNAL):
+        if not is_in_file or flags & WITHOUT_RULES:
             return number
     return len(stack.frames)
 
@@ -113,16 +138,19 @@ def comparable(stack: KeptStack) -> int:
 @pytest.mark.parametrize(
     "program",
     ["deep C++", *(pytest.param(name, marks=pytest.mark.long) for name in
-                   ("xz", "sqlite3", "python3"))],
+                   ("xz", "sqlite3", "python3", "node", "NumPy"))],
 )  # fmt: skip
 def test_stacks_are_those_that_gdb_finds(tmp_path: Path, compiled: Compiled, program: str) -> None:
     (tmp_path / "text").write_text("".join(f"{i * i % 9973} {i}\n" for i in range(120_000)))
     (tmp_path / "fib.py").write_text(_PYTHON)
+    (tmp_path / "arrays.py").write_text(_NUMPY)
     commands: dict[str, list[str | Path]] = {
         "deep C++": [compiled("g++", DEEP, "-O2", "-fomit-frame-pointer"), "20000"],
         "xz": ["xz", "-k", "-6", tmp_path / "text"],
         "sqlite3": ["sqlite3", ":memory:", _SQL],
         "python3": ["/usr/bin/python3", tmp_path / "fib.py"],
+        "node": ["node", SCRIPT, "1"],
+        "NumPy": [sys.executable, tmp_path / "arrays.py"],
     }
     # The interpreter's own frames are the processor's, whoever reads Python's.
     stacks = kept(tmp_path, "--keep-stacks", "12", "--stack", "63", "--", *commands[program])
@@ -132,15 +160,18 @@ def test_stacks_are_those_that_gdb_finds(tmp_path: Path, compiled: Compiled, pro
     last = chosen[-1].mappings
     chosen = tuple(stack for stack in chosen if stack.mappings == last)
     assert len(chosen) > STACKS / 2
-    n_compared = n_whole = 0
+    n_compared = n_whole = n_with_rules = 0
     for stack, expected in zip(chosen, frames_of_gdb(tmp_path, chosen), strict=True):
         n = min(comparable(stack), len(expected))
         assert [hex(pc) for pc in stack.frames[:n]] == [hex(pc) for pc in expected[:n]]
         n_compared += n
+        n_with_rules += comparable(stack) == len(stack.frames)
         n_whole += n == len(stack.frames) == len(expected)
     print(f"{program}: {len(chosen)} stacks, {n_compared} frames as gdb has them, {n_whole} whole")
     assert n_compared > 3 * len(chosen)
-    assert n_whole > 0.8 * len(chosen)
+    # Most stacks of node have generated code and builtins without rules, of which gdb knows less.
+    assert program == "node" or n_with_rules > 0.9 * len(chosen)
+    assert n_whole >= 0.8 * n_with_rules
 
 
 # --- the option -----------------------------------------------------------------------------------

@@ -57,6 +57,35 @@ def test_shares_of_a_c_plus_plus_program_that_throws(tmp_path: Path, compiled: C
     assert said["complete"] >= 0.99 * said["stacks"]
 
 
+def test_shares_of_a_fortran_program(tmp_path: Path, compiled: Compiled) -> None:
+    program = compiled("gfortran", "shares.f90", "-O2", "-fomit-frame-pointer", "-fno-inline",
+                       "-J", str(tmp_path))  # fmt: skip
+    run = recorded(tmp_path, "--", program, "24000")
+    counted = stacks(run)
+    check_shares(counted, {f"dealing::{name}": share for name, share in SHARES.items()})
+    (most, _), *_ = counted.most_common(1)
+    assert most[-4:] == ("shares", "dealing::play", "dealing::half", "dealing::work"), most
+    said = facts(run)
+    assert said["complete"] >= 0.99 * said["stacks"]
+
+
+def test_shares_of_functions_that_were_inlined(tmp_path: Path, compiled: Compiled) -> None:
+    program = compiled("gcc", "shares.c", *WITHOUT_FRAME_POINTERS, "-DINLINED")
+    counted = stacks(recorded(tmp_path, "--", program, ROUNDS))
+    check_shares(counted, SHARES)
+    (most, _), *_ = counted.most_common(1)
+    assert most[-3:] == ("recurse", "half", "work"), most
+
+
+def test_shares_of_functions_that_are_jumped_to(tmp_path: Path, compiled: Compiled) -> None:
+    program = compiled("gcc", "shares.c", *WITHOUT_FRAME_POINTERS, "-DTAIL_CALLED")
+    counted = stacks(recorded(tmp_path, "--", program, ROUNDS))
+    check_shares(counted, SHARES)
+    # Who jumps is no longer there, and nobody else is in its place.
+    (most, _), *_ = counted.most_common(1)
+    assert most[-3:] == ("deal", "half", "work"), most
+
+
 def test_a_recursion_is_told_from_its_end(tmp_path: Path, shares: Path) -> None:
     counted = stacks(recorded(tmp_path, "--", shares, ROUNDS, "0", "40"))
     check_shares(counted, SHARES)

@@ -4,12 +4,27 @@
  * ten cards, so that the shares are exact and their order is not periodic.
  *
  *	shares ROUNDS [THREADS [DEPTH]]
+ *
+ * With -DINLINED the three are inlined where they are chosen, with -DTAIL_CALLED who chooses jumps
+ * to them and is gone.
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define STEPS 3000
+
+#ifdef INLINED
+#define SHARE inline __attribute__((always_inline))
+#else
+#define SHARE __attribute__((noinline))
+#endif
+
+#ifdef TAIL_CALLED
+#define AFTER 0
+#else
+#define AFTER 1
+#endif
 
 static volatile unsigned long result;
 static int rounds, depth;
@@ -21,19 +36,23 @@ __attribute__((noinline)) static unsigned long work(unsigned long x)
 	return x;
 }
 
-/* Not a tail call: each must stay on the stack. */
-__attribute__((noinline)) static unsigned long half(unsigned long x)
+/* Not a tail call: each must stay on the stack. Nor is it the same code as in the others, of which
+ * the compiler would make one. */
+SHARE static unsigned long half(unsigned long x)
 {
+	__asm__ volatile("# half" : "+r"(x));
 	return work(x) + 1;
 }
 
-__attribute__((noinline)) static unsigned long third(unsigned long x)
+SHARE static unsigned long third(unsigned long x)
 {
+	__asm__ volatile("# third" : "+r"(x));
 	return work(x) + 2;
 }
 
-__attribute__((noinline)) static unsigned long fifth(unsigned long x)
+SHARE static unsigned long fifth(unsigned long x)
 {
+	__asm__ volatile("# fifth" : "+r"(x));
 	return work(x) + 3;
 }
 
@@ -45,7 +64,7 @@ __attribute__((noinline)) static unsigned long recurse(int card, int levels, uns
 		__asm__ volatile("" : "+r"(x));
 		return x;
 	}
-	return card < 5 ? half(x) + 1 : card < 8 ? third(x) + 1 : fifth(x) + 1;
+	return card < 5 ? half(x) + AFTER : card < 8 ? third(x) + AFTER : fifth(x) + AFTER;
 }
 
 __attribute__((noinline)) static void *deal(void *seed)

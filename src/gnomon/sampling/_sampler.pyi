@@ -27,6 +27,7 @@ class Sampler:
         targets: list[int],
         starts_at_exec: bool,
         stack_bytes: int,
+        signalled_stack_bytes: int,
         ring_bytes: int,
         path: bytes,
         rank: int,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 RATE_HZ = 249
 """Samples per second of CPU time: the timer's interrupt is the cost, about 14 µs each."""
 STACK_KB = 32
+"""Kilobytes of stack that are copied; of Python processes, whose libraries keep buffers on their
+stacks, as many as the kernel copies."""
 STACK_KB_MOST = 63
 KEEP_MB_MOST = 100_000
 
@@ -46,9 +48,9 @@ class Samples(Capability):
                whole_number(1)),
         Option("event", "sample these events, separated by commas (default: cpu-clock; see gnomon "
                "events)", "LIST", many=True),
-        Option("stack", "copy so many kilobytes of stack with each sample", "KB",
-               whole_number(1, STACK_KB_MOST, f"the kernel copies {STACK_KB_MOST} KB at most"),
-               STACK_KB),
+        Option("stack", "copy so many kilobytes of stack with each sample (default: "
+               f"{STACK_KB}, of Python processes {STACK_KB_MOST})", "KB",
+               whole_number(1, STACK_KB_MOST, f"the kernel copies {STACK_KB_MOST} KB at most")),
         Option("python", "how Python functions are told: frames, read at each sample (the "
                "default), or trampoline, of CPython 3.12 and newer", "HOW",
                by_trampoline, False),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 KINDS = ("stack", "bytes", "frame", "mapping", "path")
 MACHINES = ("x86_64", "aarch64")
-GUESSED, RETURN, SIGNAL, BY_FRAME_POINTER = 1, 2, 4, 8
+GUESSED, RETURN, SIGNAL, BY_FRAME_POINTER, BY_CODE = 1, 2, 4, 8, 16
 """Flags of frames."""
 
 _STACK_MOST = 1 << 16

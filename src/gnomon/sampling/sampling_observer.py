@@ -24,6 +24,7 @@ from gnomon.model.capability_result import Collected
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling import rights
 from gnomon.sampling._sampler import FILE, MAP, OPEN, Sampler, StartError
+from gnomon.sampling.capability import STACK_KB, STACK_KB_MOST
 from gnomon.sampling.kept_files import kept_file
 from gnomon.sampling.sampled_events import UNSEEN_KERNEL, SampledEvent, SampledEvents, choose
 from gnomon.store.record_kinds import SUFFIX
@@ -47,12 +48,14 @@ class SamplingOptions(NamedTuple):
     Attributes:
         events: what, and how often.
         stack_kb: of each thread's stack that is copied.
+        python_stack_kb: the same of Python processes, which have events of their own.
         has_trampolines: Python functions are told by perf trampolines of their interpreters.
         keep_mb: of registers and stacks that are kept in the run, 0 for none.
     """
 
     events: SampledEvents
     stack_kb: int
+    python_stack_kb: int
     has_trampolines: bool = False
     keep_mb: int = 0
 
@@ -64,8 +67,9 @@ class SamplingOptions(NamedTuple):
             GnomonError: an event cannot be sampled.
         """
         events = choose(options["event"], options["rate"], options["period"])
+        given = options["stack"]
         has_trampolines, keep_mb = options["python"], options["keep-stacks"] or 0
-        return cls(events, options["stack"], has_trampolines, keep_mb)
+        return cls(events, given or STACK_KB, given or STACK_KB_MOST, has_trampolines, keep_mb)
 
 
 class SamplingObserver(Observer):
@@ -90,6 +94,7 @@ class SamplingObserver(Observer):
         self._events = list(options.events.events)
         self._notes = list(options.events.notes)
         self._stack_bytes = options.stack_kb << 10
+        self._python_stack_bytes = options.python_stack_kb << 10
         self._has_trampolines = options.has_trampolines
         self._keep_mb = options.keep_mb
         self._is_running = is_running
@@ -202,6 +207,7 @@ class SamplingObserver(Observer):
             targets=targets,
             starts_at_exec=not self._is_running,
             stack_bytes=self._stack_bytes,
+            signalled_stack_bytes=self._python_stack_bytes,
             ring_bytes=min(max(share, _RING_LEAST), _RING_BYTES),
             path=os.fsencode(self._folder / f"{name}.samples{SUFFIX}"),
             rank=-1 if own is None else own.task,

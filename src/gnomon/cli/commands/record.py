@@ -11,6 +11,7 @@ from gnomon.cli.commands import run as run_command
 from gnomon.cli.terminal.argument_help import Parser
 from gnomon.cli.terminal.report_output import guarded, outliving
 from gnomon.errors import GnomonError, UsageError
+from gnomon.sampling.capability import STACK_KB, STACK_KB_MOST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +87,8 @@ def parser() -> argparse.ArgumentParser:
         "--stack",
         dest="samples:stack",
         metavar="KB",
-        help="copy so many kilobytes of stack with each sample (default: 32)",
+        help="copy so many kilobytes of stack with each sample (default: "
+        f"{STACK_KB}, of Python processes {STACK_KB_MOST})",
     )
     p.add_argument(
         "--python",
