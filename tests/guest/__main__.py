@@ -109,7 +109,8 @@ def _test(machine: Machine, made: image.Image, pytest_arguments: str) -> figures
         result.summary = (last_lines((share / "output").read_text()) or ["no output"])[-1]
     except GuestError as error:
         result.summary = str(error)
-    wrong = documents.problems(share / "documents")
+    counts = "test_counting.py" in machine.tests
+    wrong = documents.problems(share / "documents") if counts else []
     if wrong:
         result.status = result.status or 1
         result.summary = "\n".join([*wrong, result.summary])
