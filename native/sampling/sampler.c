@@ -478,7 +478,10 @@ static int begin_own_events(struct gn_sampler *s, int32_t pid)
 		gn_waiting_events_close(&waiting);
 	} else if (is_waiting && failed) {
 		/* No event is left that takes samples of it. */
-		count_loss(s, NULL, GN_LOSS_PROCESS, 1);
+		if (gn_waiting_events_replace(&s->waiting, &s->events, pid))
+			count_loss(s, NULL, GN_LOSS_PROCESS, 1);
+		else
+			process->is_waiting = 0;
 	}
 	return failed;
 }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from sampled import facts, samples_with, stacks
 from signalled_events import interpreters
 from test_python_recorded import recorded
@@ -42,6 +44,30 @@ if not os.fork():
 os.wait()
 subprocess.run([*sys.argv[1:], "1500000"], check=True)
 os.execv(sys.argv[1], [*sys.argv[1:], "1500000"])
+"""
+# Of a process that is traced no events signal anything, nor can they be opened for its children.
+TRACED = """
+import os, subprocess, sys, time
+def spin():
+    total = 0
+    for number in range(5000000):
+        total ^= number
+log, shares = sys.argv[1:]
+me = str(os.getpid())
+tracer = subprocess.Popen(["strace", "-f", "-q", "-o", log, "-p", me])
+while f"TracerPid:\\t{tracer.pid}\\n" not in open("/proc/self/status").read():
+    time.sleep(0.01)
+child = os.fork()
+if not child:
+    spin()
+    if not os.fork():
+        spin()
+        os.execv(shares, [shares, "9000"])
+    os.wait()
+    os._exit(0)
+os.waitpid(child, 0)
+tracer.terminate()
+tracer.wait()
 """
 FUNCTIONS = ("in_main", "in_thread", "in_child", "in_child_of_child")
 
@@ -95,3 +121,23 @@ def test_a_python_program_that_another_one_starts_has_both(
     said = facts(run)
     of_functions = sum(samples_with(stacks(run), name) for name in FUNCTIONS)
     assert said["left_out"] > 0.5 * of_functions, said
+
+
+def test_a_child_without_events_of_its_own_has_those_of_the_tree(
+    tmp_path: Path, compiled: Callable[..., Path]
+) -> None:
+    if shutil.which("strace") is None:
+        pytest.fail("strace is not installed: run `make setup`")
+    program, shares = tmp_path / "traced.py", compiled("gcc", "shares.c", "-O2", "-pthread")
+    program.write_text(TRACED)
+    run = recorded(tmp_path, PYTHON, program, tmp_path / "strace.log", shares)
+    check_cpu_time(run)
+    assert facts(run)["processes_without"] == 0
+    # The interpreter's own functions, as of all traced programs, in both children.
+    rows = run.query(
+        "SELECT l.pid, COUNT(*) FROM samples JOIN locations l USING (location) "
+        "GROUP BY l.pid ORDER BY 2 DESC LIMIT 2"
+    )
+    assert min(n for _, n in rows) > 60, rows
+    assert samples_with(stacks(run), "_PyEval_EvalFrameDefault") > 100
+    assert samples_with(stacks(run), "work") > 60
