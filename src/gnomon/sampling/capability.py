@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gnomon.launch.capability import Capability, Execution
 from gnomon.launch.options import Option, choice, whole_number
+from gnomon.sampling.stack_size import STACK_KB, STACK_KB_MOST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
 
 RATE_HZ = 249
 """Samples per second of CPU time: the timer's interrupt is the cost, about 14 µs each."""
-STACK_KB = 32
-"""Kilobytes of stack that are copied; of Python processes, whose libraries keep buffers on their
-stacks, as many as the kernel copies."""
-STACK_KB_MOST = 63
 KEEP_MB_MOST = 100_000
 
 

@@ -24,9 +24,9 @@ from gnomon.model.capability_result import Collected
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling import rights
 from gnomon.sampling._sampler import FILE, MAP, OPEN, Sampler, StartError
-from gnomon.sampling.capability import STACK_KB, STACK_KB_MOST
 from gnomon.sampling.kept_files import kept_file
 from gnomon.sampling.sampled_events import UNSEEN_KERNEL, SampledEvent, SampledEvents, choose
+from gnomon.sampling.stack_size import STACK_KB, STACK_KB_MOST
 from gnomon.store.record_kinds import SUFFIX
 
 # A second of the fastest rate that is usual lies in 64 MB; of many CPUs each has less.

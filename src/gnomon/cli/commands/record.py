@@ -11,7 +11,7 @@ from gnomon.cli.commands import run as run_command
 from gnomon.cli.terminal.argument_help import Parser
 from gnomon.cli.terminal.report_output import guarded, outliving
 from gnomon.errors import GnomonError, UsageError
-from gnomon.sampling.capability import STACK_KB, STACK_KB_MOST
+from gnomon.sampling.stack_size import STACK_KB, STACK_KB_MOST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
