@@ -9,6 +9,7 @@ are found after the program's end, and their time stands apart.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -20,11 +21,24 @@ from statistics import median
 
 from benchmarks.cost import cost_of
 from benchmarks.table import Row, Table, interleaved, verdict
+from benchmarks.wide_program import build
+from gnomon.store import run_directory
 
 _SOURCES = Path(__file__).parent / "native"
 _GNOMON = str(Path(sys.executable).with_name("gnomon"))
 _SPIN_S = "1.5"
-_STOLEN_LIMIT, _READER_LIMIT = 4.0, 3.0
+_SUM_LIMIT, _READER_LIMIT, _DEFAULT_LIMIT = 4.0, 3.0, 1.0
+_WARM_LIMIT_S, _COLD_LIMIT_S = 0.5, 1.5
+# So that a run has about 100,000 samples.
+_MANY_HZ, _MANY_CALLS = "20000", "1000000"
+# A thread of Python that spins: its signal handler reads the functions below.
+_SPIN_PYTHON = """
+import ctypes, sys
+spin = ctypes.CDLL(sys.argv[1]).share_stolen
+spin.restype, spin.argtypes = ctypes.c_double, [ctypes.c_double]
+def call(depth): return call(depth - 1) if depth else spin(float(sys.argv[2]))
+print(call(30))
+"""
 _PYTHON = """
 def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
 class Tree:
@@ -40,39 +54,60 @@ def run(rounds: int) -> Table:
     few = max(3, rounds // 4)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rows = _stolen(folder, few)
-        limits = [verdict("time stolen at 997 Hz", rows[1].value, _STOLEN_LIMIT, "%")]
+        stolen = _stolen(folder, rounds)
+        rows = [Row(f"stolen, {name}, %", "", value) for name, value in stolen.items()]
+        limits = [verdict("stolen at 249 Hz", stolen["gnomon 249 Hz: more"], _DEFAULT_LIMIT, "%")]
         for program, command in _programs(folder).items():
             figures = _figures(folder, command, few)
             rows += [Row(f"{program}: {what}", "", value) for what, value in figures.items()]
-            limits.append(
-                verdict(f"{program}: reader's CPU", figures["reader's CPU, %"], _READER_LIMIT, "%")
-            )
+            reader = figures["reader's CPU, %"]
+            spinning = "in Python, " if program == "Python" else ""
+            taken = stolen[f"{spinning}gnomon 997 Hz: more"] + reader
+            limits.append(verdict(f"{program}: stolen and reader", taken, _SUM_LIMIT, "%"))
+            limits.append(verdict(f"{program}: reader's CPU", reader, _READER_LIMIT, "%"))
+        for caches, limit in (("warm", _WARM_LIMIT_S), ("cold", _COLD_LIMIT_S)):
+            figures = _end_to_summary(folder, few, caches)
+            rows += [Row(f"many addresses, {caches}: {what}", "", value)
+                     for what, value in figures.items()]  # fmt: skip
+            seconds = figures["from the end to the summary, s"]
+            limits.append(verdict(f"from the end to the summary, {caches}", seconds, limit, "s"))
     return Table("sampling", "%, or ratio", rows, limits)
 
 
 # --- what the program loses -----------------------------------------------------------------------
 
 
-def _stolen(folder: Path, rounds: int) -> list[Row]:
-    spin = folder / "stolen"
-    subprocess.run(["cc", "-O2", "-o", spin, _SOURCES / "stolen.c"], check=True)
-    subjects: dict[str, Callable[[], float]] = {
-        "stolen, no profiler": lambda: _share([str(spin), _SPIN_S], folder),
-        "stolen, gnomon 997 Hz": lambda: _share(_gnomon("997", [str(spin), _SPIN_S]), folder),
-        "stolen, gnomon 249 Hz": lambda: _share(_gnomon("249", [str(spin), _SPIN_S]), folder),
+def _stolen(folder: Path, rounds: int) -> dict[str, float]:
+    """Return the shares of time that a thread lost, with profilers beyond those without."""
+    spin, library = folder / "stolen", folder / "stolen.so"
+    for target, flags in ((spin, []), (library, ["-shared", "-fPIC"])):
+        subprocess.run(["cc", "-O2", *flags, "-o", target, _SOURCES / "stolen.c"], check=True)
+    native = [str(spin), _SPIN_S]
+    python = ["/usr/bin/python3", "-c", _SPIN_PYTHON, str(library), _SPIN_S]
+    commands: dict[str, Command] = {
+        "no profiler": native,
+        "gnomon 997 Hz": _gnomon("997", native),
+        "gnomon 249 Hz": _gnomon("249", native),
+        "in Python, no profiler": python,
+        "in Python, gnomon 997 Hz": _gnomon("997", python),
+        "in Python, gnomon 249 Hz": _gnomon("249", python),
     }
     if shutil.which("perf"):
-        subjects["stolen, perf dwarf 997 Hz"] = lambda: _share(_perf([str(spin), _SPIN_S]), folder)
-    medians = interleaved(rounds, subjects)
-    bare = medians["stolen, no profiler"]
-    rows = [Row("stolen, no profiler, %", "", bare)]
-    rows += [
-        Row(f"{name}: more, %", "", value - bare)
-        for name, value in medians.items()
-        if name != "stolen, no profiler"
-    ]
-    return rows
+        commands["perf dwarf 997 Hz"] = _perf(native)
+        commands["in Python, perf dwarf 997 Hz"] = _perf(python)
+
+    def share_of(command: Command) -> Callable[[], float]:
+        return lambda: _share(command, folder)
+
+    subjects = {name: share_of(command) for name, command in commands.items()}
+    shares = interleaved(rounds, subjects)
+    bare, bare_python = shares["no profiler"], shares["in Python, no profiler"]
+    more = {
+        f"{name}: more": share - (bare_python if name.startswith("in Python") else bare)
+        for name, share in shares.items()
+        if not name.endswith("no profiler")
+    }
+    return {"no profiler": bare, "in Python, no profiler": bare_python, **more}
 
 
 def _share(command: Command, folder: Path) -> float:
@@ -136,6 +171,32 @@ def _figures(folder: Path, command: Command, rounds: int) -> dict[str, float]:
         figures["perf's CPU beyond its fixed part, %"] = 100 * (median(both) - bare - idle) / bare
         figures["perf's file ÷ ours"] = theirs / size
     return figures
+
+
+def _end_to_summary(folder: Path, rounds: int, caches: str) -> dict[str, float]:
+    """Return the time from a program's end to that of gnomon, with its summary written."""
+    program, home = folder / "wide", folder / "home"
+    if not program.exists():
+        build(program)
+    command = _gnomon(_MANY_HZ, [str(program), _MANY_CALLS])
+    environment = {**os.environ, "XDG_CACHE_HOME": str(home)}
+    times = []
+    for _ in range(rounds + 1):
+        if caches == "cold":
+            shutil.rmtree(home, ignore_errors=True)
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True,
+                              check=True)  # fmt: skip
+        times.append(1e-9 * (time.monotonic_ns() - int(done.stdout)))
+        run = run_directory.find(str(folder / "b"))
+        counted = run.query("SELECT COUNT(*), COUNT(DISTINCT address) FROM samples")
+        _clean(folder)
+    ((samples, addresses),) = counted
+    # The first one had no caches.
+    return {
+        "from the end to the summary, s": median(times[1:]),
+        "samples": samples,
+        "addresses": addresses,
+    }
 
 
 def _gnomon(rate: str, command: Command) -> list[str]:

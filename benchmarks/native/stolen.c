@@ -1,7 +1,7 @@
 /*
  * Spins on the time-stamp counter for SECONDS and prints the share of time in which it did not:
  * that interrupts took, profilers' among them. What takes longer than a fifth of a millisecond is
- * another task's turn, and is left out of both.
+ * another task's turn, and is left out of both. As a library it does so in a thread of Python.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -36,9 +36,10 @@ static double now_ns(void)
 	return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
 }
 
-int main(int argc, char **argv)
+double share_stolen(double seconds);
+
+double share_stolen(double seconds)
 {
-	const double seconds = argc > 1 ? atof(argv[1]) : 1;
 	const double begun_ns = now_ns();
 	const uint64_t begun = ticks();
 	uint64_t before, stolen = 0, others = 0;
@@ -61,6 +62,11 @@ int main(int argc, char **argv)
 			stolen += now - before;
 		before = now;
 	}
-	printf("%.9f\n", (double)stolen / (double)(before - first - others));
+	return (double)stolen / (double)(before - first - others);
+}
+
+int main(int argc, char **argv)
+{
+	printf("%.9f\n", share_stolen(argc > 1 ? atof(argv[1]) : 1));
 	return 0;
 }

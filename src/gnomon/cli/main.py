@@ -123,6 +123,9 @@ def peekperf_script() -> NoReturn:
 def _run_and_exit(command: Callable[[], int]) -> NoReturn:
     # A command is short: collecting garbage costs it 3 ms, taking the interpreter apart 10 ms.
     gc.disable()
+    # NumPy's BLAS would start a thread for each CPU, which no command has work for. The program has
+    # the environment of before (os.environ, launch/process.py).
+    os.putenv("OPENBLAS_NUM_THREADS", "1")
     if sys.stderr is None:  # its descriptor was closed when we were started
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     if sys.stdout is None:

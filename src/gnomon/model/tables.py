@@ -100,8 +100,7 @@ class Table:
         # True where a value is missing; what is beyond its end is not.
         self._masks: dict[str, Mask] = {}
         self._n = 0
-        for row in rows:
-            self.append(row)
+        self._append_all(list(rows))
 
     @classmethod
     def of(
@@ -190,6 +189,24 @@ class Table:
             cells.append(cell)  # type: ignore[union-attr, arg-type]
         self._n += 1
         return self._n - 1
+
+    def _append_all(self, rows: Sequence[Sequence[Cell]]) -> None:
+        """Append rows to none, as `append` does one."""
+        if not rows:
+            return
+        if set(map(len, rows)) != {len(self._cells)}:
+            for row in rows:
+                self.append(row)
+            return
+        for (name, cells), values in zip(self._cells.items(), zip(*rows, strict=True), strict=True):
+            own: Any = cells
+            if None in values:
+                self._masks[name] = bytearray(value is None for value in values)
+                missing: Any = "" if isinstance(cells, list) else 0
+                own.extend(missing if value is None else value for value in values)
+            else:
+                own.extend(values)
+        self._n = len(rows)
 
     def extend(self, **columns: Sequence[Cell]) -> None:
         """Append rows by their columns, none with a missing value; columns left out are missing.

@@ -198,22 +198,28 @@ def _numbered(
 ) -> tuple[tuple[Table, ...], list[NumberedSet]]:
     """Return the small tables of all sets, and each set with the numbers of its rows in them."""
     batches = [sets[at : at + SETS_PER_BATCH] for at in range(0, len(sets), SETS_PER_BATCH)]
-    numbering = Numbering(root.program, root.module)
+    # A batch that is alone has its numbers already.
+    numbering = None if len(batches) == 1 else Numbering(root.program, root.module)
     locations = Locations(root.program, root.host)
+    tables: tuple[Table, ...] = ()
     numbered = []
     do = bound(_numbers_of, root)
-    for batch, batch_result in zip(
+    for batch, result in zip(
         batches, _done(do, batches, executor, tell, "reading what was measured"), strict=True
     ):
-        of_batch = numbering.add({table.schema.name: table for table in batch_result.tables}, "")
-        shapes = [
-            {name: numbers.then(of_batch[name]) for name, numbers in shape.items()}
-            for shape in batch_result.shapes
-        ]
-        for each, about in zip(batch, batch_result.sets, strict=True):
+        tables, shapes = result.tables, result.shapes
+        if numbering is not None:
+            of_batch = numbering.add({table.schema.name: table for table in tables}, "")
+            shapes = tuple(
+                {name: numbers.then(of_batch[name]) for name, numbers in shape.items()}
+                for shape in shapes
+            )
+        for each, about in zip(batch, result.sets, strict=True):
             maps = {**shapes[about.shape], LOCATIONS.name: locations.add(about.locations)}
             numbered.append(NumberedSet(each, maps, dict(about.rows)))
-    return (locations.table(), *numbering.tables()), numbered
+    if numbering is not None:
+        tables = numbering.tables()
+    return (locations.table(), *tables), numbered
 
 
 def _as_it_is(numbered: Sequence[NumberedSet]) -> list[Table] | None:

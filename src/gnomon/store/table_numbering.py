@@ -27,6 +27,7 @@ from gnomon.model.tables import (
     Table,
 )
 from gnomon.named_tuple import NamedTuple
+from gnomon.store.path_numbers import PathNumbers
 from gnomon.store.table_set import TableSet
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class Numbering:
         self._keys: dict[str, dict[Key, int]] = {name: {} for name in _SHARED}
         self._rows: dict[str, list[Key]] = {name: [] for name in _SHARED}
         region = self._number(REGIONS, (_ROOT_NAME, program, module, "", 0, None))
-        self._number(PATHS, (-1, region))
+        self._paths = PathNumbers(region)
 
     def _number(self, schema: Schema, key: Key, row: Key | None = None) -> int:
         keys = self._keys[schema.name]
@@ -220,39 +221,36 @@ class Numbering:
         own, *cells = (regions.values(name) for name in names)
         keys = dict(zip(own, zip(*cells, strict=True), strict=True))
         paths = tables.get(PATHS.name, Table(PATHS))
-        of_path: dict[Cell, int] = {}
+        regions_of, parents = paths.values("region"), paths.values("parent")
         of_region: dict[Cell, int] = {}
-        roots = []
+        below = (one for one, at in zip(regions_of, parents, strict=True) if at != -1)
         try:
-            for path, parent, region in zip(
-                *(paths.values(name) for name in ("path", "parent", "region")), strict=True
-            ):
-                if parent == -1:
-                    of_path[path] = 0
-                    roots.append(region)
-                    continue
-                if region not in of_region:
-                    of_region[region] = self._number(REGIONS, keys[region])
-                of_path[path] = self._number(PATHS, (of_path[parent], of_region[region]))
+            for region in dict.fromkeys(below):
+                of_region[region] = self._number(REGIONS, keys[region])
+            for region in dict.fromkeys(regions_of):
+                of_region.setdefault(region, 0)
+            of_path = self._paths.add(paths, [of_region[region] for region in regions_of])
         except KeyError as error:
             raise RunDirectoryError(
                 f"{origin}: it is damaged: a path refers to number {error.args[0]}, which it does "
                 "not have before it; remove it, and repair gives what the rest has"
             ) from None
-        for region in roots:
-            of_region.setdefault(region, 0)
         for region in own:
             if region not in of_region:
                 of_region[region] = self._number(REGIONS, keys[region])
         return {
             REGIONS.name: _numbers(own, [of_region[region] for region in own]),
-            PATHS.name: _numbers(list(of_path), list(of_path.values())),
+            PATHS.name: _numbers(paths.values("path"), of_path),
         }
 
     def tables(self) -> tuple[Table, ...]:
         """Return the tables."""
         return tuple(
-            Table(schema, ((at, *row) if schema.number else row for at, row in enumerate(rows)))
+            self._paths.table()
+            if schema is PATHS
+            else Table(
+                schema, ((at, *row) if schema.number else row for at, row in enumerate(rows))
+            )
             for schema in NUMBERED
             if schema is not LOCATIONS
             for rows in (self._rows[schema.name],)
@@ -262,7 +260,8 @@ class Numbering:
 def _numbers(own: Sequence[Cell], new: Sequence[int]) -> Numbers:
     is_plain = all(number == at for at, number in enumerate(own))
     return Numbers(
-        None if is_plain else array("q", [int(number or 0) for number in own]), array("i", new)
+        None if is_plain else array("q", [int(number or 0) for number in own]),
+        new if isinstance(new, array) else array("i", new),
     )
 
 

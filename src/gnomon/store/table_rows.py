@@ -362,7 +362,7 @@ class _Pairs:
     def __init__(self, keys: Ints, paths: Ints, n_paths: int) -> None:
         self._keys, of_key = np.unique(keys, return_inverse=True)
         self._n_paths = n_paths
-        self._pairs = np.unique(of_key * n_paths + paths)
+        self._pairs = distinct_numbers(of_key * n_paths + paths)
 
     def has(self, keys: Ints, paths: Ints) -> Flags:
         """Return which pairs are in the set."""
