@@ -140,6 +140,8 @@ def test_a_node_whose_branch_came_last_is_not_there(tmp_path: Path) -> None:
         ("sample", (0, 0, 0, 6, 0, 0, 0, 0), "the node of a sample is number 6 of 6"),
         ("sample", (0, 0, 0, 0, 0, 1, 0, 0), "the event of a sample is number 1 of 1"),
         ("value", (1, 0, 1), "the event of a value is number 1 of 1"),
+        ("jump", (5, 0, 0, 0, 0), "the place of a jump is number 5 of 5"),
+        ("jump", (0, 5, 0, 0, 0), "the place of a jump is number 5 of 5"),
         ("event", (1, "no JSON"), "Expecting value"),
         ("event", (1, "[1]"), "event 1 is malformed"),
         ("event", (1, json.dumps({**CLOCK, "name": 3})), "event 1 has no name"),
@@ -178,10 +180,11 @@ def test_any_numbers_give_tables_or_the_reason(
         "time": [(9_000_000, 50)],
         "value": [(7, 1, 0), (8, 3, 0)],
         "data": [(5, LOAD_FROM_L3, 7, 2)],
+        "jump": list(sample_records.JUMPS),
     }
     for _ in range(random.randrange(1, 4)):
         kind = random.choice(["module", "place", "node", "branch", "process", "thread", "sample",
-                              "loss", "setup", "time", "value", "data"])  # fmt: skip
+                              "loss", "setup", "time", "value", "data", "jump"])  # fmt: skip
         layout = sample_records.KINDS[kind][0]
         row = list(random.choice(rows[kind]))
         at = random.randrange(len(row))
