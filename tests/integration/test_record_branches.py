@@ -18,7 +18,7 @@ def check_refusal(folder: Path, said: str) -> None:
     """Fail if there is more or less than a line with the remedy, or if a run is left."""
     (line,) = said.splitlines()
     assert line.startswith("gnomon: ")
-    assert line.endswith("; or sample without branches") or "or sample without branches" in line
+    assert line.endswith("or sample without branches")
     assert list(folder.iterdir()) == []
 
 
@@ -34,14 +34,14 @@ def test_what_no_pmu_counts_has_no_branches(tmp_path: Path, events: str) -> None
     "words", [["record", "--branches"], ["run", "--samples-branches"]], ids=["record", "run"]
 )
 def test_branches_are_recorded_or_the_reason_is_told(tmp_path: Path, words: list[str]) -> None:
-    """Without events cycles are sampled: a processor with branch records has them."""
+    """Without events cycles are sampled: a machine's PMU has branches with these, or none."""
     loop = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"
     done = gnomon(*words, "--name", "r", "--", "sh", "-c", loop, cwd=tmp_path)
     if done.returncode:
         assert (done.returncode, done.stdout) == (1, "")
         assert "cycles with branches: " in done.stderr
         check_refusal(tmp_path, done.stderr)
-        pytest.skip("no PMU with branch records here")
+        return
     ((rows, taken),) = opened(tmp_path / "r").query("SELECT COUNT(*), SUM(taken) FROM branches")
     assert 0 < rows <= taken
     report = gnomon("report", "r", "branches", cwd=tmp_path)
@@ -60,5 +60,5 @@ def test_the_kernel_knows_what_it_is_asked_for(tmp_path: Path) -> None:
     told = str(error.value)
     assert told.startswith("samples: cpu-clock:u with branches: ")
     assert "no core PMU" in told or "its PMU records no branches" in told
-    assert "or sample without branches" in told
+    assert told.endswith("or sample without branches")
     assert list(tmp_path.iterdir()) == []
