@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from gnomon.model.capability_result import rows_of
 from gnomon.sampling import sample_tables
 from gnomon.sampling.empty_files import may_have_samples
 from gnomon.sampling.sample_file import read_samples
+from gnomon.sampling.sampled_events import choose
+from gnomon.sampling.sampling_observer import SamplingObserver, SamplingOptions
 from gnomon.store.record_file import open_records
 
 
@@ -33,6 +36,19 @@ def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert [(task.number, task.name) for task in samples.threads] == [(50, "app"), (51, "worker")]
     assert samples.epoch_ns == 1_700_000_000_000_000_000
     assert samples.kernel_names == {2: "do_work"}
+
+
+def test_the_sampler_has_the_layout_that_is_written_here(tmp_path: Path) -> None:
+    events = choose(["cpu-clock:u"], 99, None)
+    observer = SamplingObserver(tmp_path, SamplingOptions(events, 8, 8), is_running=True)
+    observer.attach(os.getpid())
+    observer.finish()
+    (file,) = tmp_path.glob("*.samples.gnrec")
+    own = sample_records.write(tmp_path / "n.1.2.samples.gnrec", sample_records.records())
+    sampler, here = (
+        {kind.name: kind.dtype for kind in open_records(path).kinds} for path in (file, own)
+    )
+    assert sampler == here
 
 
 def test_tables_hold_each_sample_and_its_path(tmp_path: Path) -> None:
