@@ -77,6 +77,13 @@ static const struct gn_record_field data_fields[] = {
 	GN_RECORD_FIELD(struct gn_sample_data, latency, GN_RECORD_U64),
 	GN_RECORD_FIELD(struct gn_sample_data, sample, GN_RECORD_U32),
 };
+static const struct gn_record_field jump_fields[] = {
+	GN_RECORD_FIELD(struct gn_sample_jump, from_place, GN_RECORD_U32),
+	GN_RECORD_FIELD(struct gn_sample_jump, to_place, GN_RECORD_U32),
+	GN_RECORD_FIELD(struct gn_sample_jump, sample, GN_RECORD_U32),
+	GN_RECORD_FIELD(struct gn_sample_jump, cycles, GN_RECORD_U16),
+	GN_RECORD_FIELD(struct gn_sample_jump, flags, GN_RECORD_U8),
+};
 
 static const struct gn_record_kind kinds[GN_SAMPLE_KINDS] = {
 	[GN_SAMPLE_SETUP] = GN_RECORD_KIND("setup", struct gn_sample_setup, setup_fields),
@@ -95,6 +102,7 @@ static const struct gn_record_kind kinds[GN_SAMPLE_KINDS] = {
 	[GN_SAMPLE_TIME] = GN_RECORD_KIND("time", struct gn_sample_time, time_fields),
 	[GN_SAMPLE_VALUE] = GN_RECORD_KIND("value", struct gn_sample_value, value_fields),
 	[GN_SAMPLE_DATA] = GN_RECORD_KIND("data", struct gn_sample_data, data_fields),
+	[GN_SAMPLE_JUMP] = GN_RECORD_KIND("jump", struct gn_sample_jump, jump_fields),
 };
 
 /* Address space alone: 64 GiB hold two billion samples. */

@@ -27,6 +27,7 @@ enum gn_sample_kind {
 	GN_SAMPLE_TIME,
 	GN_SAMPLE_VALUE,
 	GN_SAMPLE_DATA,
+	GN_SAMPLE_JUMP,
 	GN_SAMPLE_KINDS
 };
 
@@ -119,6 +120,24 @@ struct gn_sample_data {
 	uint64_t latency; /* PERF_SAMPLE_WEIGHT; 0: not known */
 	uint32_t sample;
 	uint32_t zero;
+};
+
+/* A branch that was taken before a sample, as the PMU recorded it: the last one comes first. */
+struct gn_sample_jump {
+	uint32_t from_place; /* GN_PATH_NONE: the process has no code there */
+	uint32_t to_place;   /* likewise */
+	uint32_t sample;
+	uint16_t cycles; /* since the branch before; 0: not known */
+	uint8_t flags;
+	uint8_t zero;
+};
+
+/* With neither of the first two it is not known whether the branch was predicted. */
+enum {
+	GN_JUMP_MISPREDICTED = 1u << 0,
+	GN_JUMP_PREDICTED = 1u << 1,
+	GN_JUMP_IN_TRANSACTION = 1u << 2,
+	GN_JUMP_ABORTS = 1u << 3, /* the transaction */
 };
 
 enum gn_loss_kind {

@@ -11,7 +11,9 @@
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN)
 #define AT_TIMES                                                                                   \
 	(PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ | PERF_SAMPLE_REGS_USER |        \
-	 PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC)
+	 PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC |                      \
+	 PERF_SAMPLE_BRANCH_STACK)
+#define BRANCH_WORDS (sizeof(struct perf_branch_entry) / sizeof(uint64_t))
 
 uint64_t gn_sample_record_id(const struct perf_event_header *header)
 {
@@ -27,6 +29,15 @@ static void take_values(struct gn_sample_record *sample, struct gn_words *words)
 	if (sample->n_values > words->n)
 		words->is_short = 1;
 	sample->value = (const void *)gn_words_take(words, 2 * sample->n_values);
+}
+
+static void take_branches(struct gn_sample_record *sample, struct gn_words *words)
+{
+	/* Without PERF_SAMPLE_BRANCH_HW_INDEX no word stands between number and branches. */
+	sample->n_branches = gn_words_take_one(words);
+	if (sample->n_branches > words->n)
+		words->is_short = 1;
+	sample->branch = (const void *)gn_words_take(words, BRANCH_WORDS * sample->n_branches);
 }
 
 static void take_registers(struct gn_sampled_stack *stack, struct gn_words *words)
@@ -77,6 +88,8 @@ int gn_sample_record_read(struct gn_sample_record *sample, const struct perf_eve
 		take_values(sample, &words);
 	sample->stack.n_kernel = gn_words_take_one(&words);
 	sample->stack.kernel = gn_words_take(&words, sample->stack.n_kernel);
+	if (sample_type & PERF_SAMPLE_BRANCH_STACK)
+		take_branches(sample, &words);
 	if (sample_type & PERF_SAMPLE_REGS_USER)
 		take_registers(&sample->stack, &words);
 	if (sample_type & PERF_SAMPLE_STACK_USER)

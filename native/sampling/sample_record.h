@@ -28,6 +28,8 @@ struct gn_sample_record {
 	uint64_t period;
 	const struct gn_sampled_value *value; /* the leader's first */
 	uint64_t n_values;
+	const struct perf_branch_entry *branch; /* the last one first */
+	uint64_t n_branches;
 	struct gn_sampled_stack stack;
 	uint64_t weight;
 	uint64_t data_source; /* union perf_mem_data_src */

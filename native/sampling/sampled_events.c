@@ -33,9 +33,12 @@ static int leads(const struct gn_sampling_plan *plan, uint32_t event)
 	return 0;
 }
 
-/* The kernel wants the members of a group to have what its leader has. */
+/* The kernel wants the members of a group to have what its leader has, but for branches: events of
+ * software are refused with these. */
 static void describe_member(struct perf_event_attr *attr)
 {
+	attr->sample_type &= ~(uint64_t)PERF_SAMPLE_BRANCH_STACK;
+	attr->branch_sample_type = 0;
 	attr->freq = 0;
 	attr->sample_freq = 0;
 	attr->disabled = attr->enable_on_exec = 0;
@@ -63,6 +66,9 @@ void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampli
 		attr->read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 		attr->sample_type |= PERF_SAMPLE_READ;
 	}
+	/* Those of user code need no more rights than its samples. */
+	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
+		attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
 	attr->precise_ip = sampled->precise & 3;
 	attr->sample_id_all = 1;
 	attr->freq = !!sampled->is_frequency;

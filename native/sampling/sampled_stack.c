@@ -115,14 +115,29 @@ static int extend(struct gn_stack_paths *paths, uint32_t *path, uint32_t module,
 	return 1;
 }
 
+static uint32_t module_of_frame(struct gn_stack_paths *paths, struct gn_process *process,
+				const struct gn_unwind_frame *frame)
+{
+	return frame->file == GN_UNWIND_NO_FILE ? jit_module(paths, process)
+						: module_of_file(paths, frame->file, process->pid);
+}
+
+uint32_t gn_stack_paths_place(struct gn_stack_paths *paths, struct gn_process *process,
+			      uint64_t address)
+{
+	struct gn_unwind_frame frame;
+
+	if (address >> 63)
+		return place_of(paths, GN_MODULE_KERNEL, address);
+	if (gn_unwind_space_find(process->space, address, &frame))
+		return GN_PATH_NONE;
+	return place_of(paths, module_of_frame(paths, process, &frame), frame.offset);
+}
+
 static int extend_by_frame(struct gn_stack_paths *paths, uint32_t *path, struct gn_process *process,
 			   const struct gn_unwind_frame *frame)
 {
-	const uint32_t module = frame->file == GN_UNWIND_NO_FILE
-					? jit_module(paths, process)
-					: module_of_file(paths, frame->file, process->pid);
-
-	return extend(paths, path, module, frame->offset);
+	return extend(paths, path, module_of_frame(paths, process, frame), frame->offset);
 }
 
 /* The kernel's part, below all others: of return addresses the calls. */

@@ -47,6 +47,13 @@ int gn_stack_paths_begin(struct gn_stack_paths *paths, struct gn_sample_file *ou
 			 struct gn_unwind_files *files);
 void gn_stack_paths_end(struct gn_stack_paths *paths);
 
+/*
+ * The number of the place where a process or the kernel has an address; GN_PATH_NONE where neither
+ * is known to have code there, or there is no memory.
+ */
+uint32_t gn_stack_paths_place(struct gn_stack_paths *paths, struct gn_process *process,
+			      uint64_t address);
+
 /* Fills in a sample's node, end and flags. */
 void gn_stack_paths_add(struct gn_stack_paths *paths, struct gn_process *process, int32_t tid,
 			const struct gn_sampled_stack *stack, struct gn_sample_sample *sample);

@@ -18,6 +18,7 @@
 #include "processes.h"
 #include "record_words.h"
 #include "sample_file.h"
+#include "sample_jumps.h"
 #include "sample_record.h"
 #include "sampled_stack.h"
 #include "signal_events.h"
@@ -209,6 +210,7 @@ static void on_sample(struct gn_sampler *s, const struct perf_event_header *head
 		write_values(s, thread, &taken, numbers);
 	if (type & PERF_SAMPLE_ADDR)
 		write_data(s, &taken);
+	gn_sample_jumps_write(&s->paths, thread->process, &taken, s->n_written);
 	s->n_written++;
 	s->facts.samples++;
 }

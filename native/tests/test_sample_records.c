@@ -1,4 +1,5 @@
-/* Samples with data addresses and the counts of groups: as they are asked for and as they come. */
+/* Samples with data addresses, branches and the counts of groups: as they are asked for and come.
+ */
 #include <gnomon/unwind.h>
 #include <string.h>
 
@@ -100,6 +101,34 @@ static void members_of_a_group_are_read_and_take_no_samples(void)
 	CHECK_EQ(member.enable_on_exec, 0);
 }
 
+static void branches_are_of_user_code_and_of_samples_alone(void)
+{
+	const struct gn_sampled_event events[] = {
+		{.spec = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS},
+		 .period = 99},
+		{.spec = {.type = PERF_TYPE_HARDWARE, .leader = 1},
+		 .period = 997,
+		 .is_frequency = 1,
+		 .more = PERF_SAMPLE_BRANCH_STACK},
+		{.spec = {.type = PERF_TYPE_SOFTWARE,
+			  .config = PERF_COUNT_SW_PAGE_FAULTS,
+			  .leader = 1},
+		 .period = 997},
+	};
+	const struct gn_sampling_plan plan = plan_of(events, 3);
+	const struct perf_event_attr without = attr_of(&plan, 0), with = attr_of(&plan, 1);
+	const struct perf_event_attr member = attr_of(&plan, 2);
+
+	CHECK_EQ(without.sample_type & PERF_SAMPLE_BRANCH_STACK, 0);
+	CHECK_EQ(without.branch_sample_type, 0);
+	CHECK_EQ(with.sample_type & PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_BRANCH_STACK);
+	CHECK_EQ(with.branch_sample_type, PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY);
+	CHECK(with.size > offsetof(struct perf_event_attr, branch_sample_type));
+	/* The kernel refuses an event of software that has any. */
+	CHECK_EQ(member.sample_type, with.sample_type & ~(uint64_t)PERF_SAMPLE_BRANCH_STACK);
+	CHECK_EQ(member.branch_sample_type, 0);
+}
+
 static void nobody_is_led_by_who_comes_later(void)
 {
 	struct gn_sampled_event events[] = {{.spec = {.leader = 1}, .period = 1},
@@ -120,8 +149,8 @@ static void nobody_is_led_by_who_comes_later(void)
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN)
 #define EVERYTHING                                                                                 \
-	(ALWAYS | PERF_SAMPLE_PERIOD | DATA | PERF_SAMPLE_READ | PERF_SAMPLE_REGS_USER |           \
-	 PERF_SAMPLE_STACK_USER)
+	(ALWAYS | PERF_SAMPLE_PERIOD | DATA | PERF_SAMPLE_READ | PERF_SAMPLE_BRANCH_STACK |        \
+	 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 static uint64_t record[256];
 static size_t n_words;
@@ -147,6 +176,25 @@ static const struct perf_event_header *finished(size_t words)
 	return (const void *)record;
 }
 
+/* struct perf_branch_entry, by bits as <linux/perf_event.h> lays them out here. */
+static void put_branch(uint64_t from, uint64_t to, struct perf_branch_entry bits)
+{
+	bits.from = from;
+	bits.to = to;
+	memcpy(&record[n_words], &bits, sizeof(bits));
+	n_words += sizeof(bits) / sizeof(*record);
+}
+
+#define MISPREDICTED ((struct perf_branch_entry){.mispred = 1, .cycles = 17, .type = 1})
+#define ABORTED ((struct perf_branch_entry){.predicted = 1, .in_tx = 1, .abort = 1})
+
+static void put_branches(void)
+{
+	put(2);
+	put_branch(0x401010, 0x402000, MISPREDICTED);
+	put_branch(0x401ff0, 0x401000, ABORTED);
+}
+
 /* In the order of perf_output_sample(): the kernel's. */
 static void put_everything(void)
 {
@@ -170,6 +218,7 @@ static void put_everything(void)
 	put(2); /* callchain */
 	put((uint64_t)PERF_CONTEXT_KERNEL);
 	put(0xffffffff81000000u);
+	put_branches();
 	put(PERF_SAMPLE_REGS_ABI_64);
 	for (unsigned int i = 0; i < n_registers; i++)
 		put(500 + i);
@@ -206,6 +255,15 @@ static void each_part_is_where_the_kernel_puts_it(void)
 	CHECK_EQ(sample.value[2].id, 79);
 	CHECK_EQ(sample.stack.n_kernel, 2);
 	CHECK_EQ(sample.stack.kernel[1], 0xffffffff81000000u);
+	CHECK_EQ(sample.n_branches, 2);
+	CHECK_EQ(sample.branch[0].from, 0x401010);
+	CHECK_EQ(sample.branch[0].to, 0x402000);
+	CHECK_EQ(sample.branch[0].mispred, 1);
+	CHECK_EQ(sample.branch[0].predicted, 0);
+	CHECK_EQ(sample.branch[0].cycles, 17);
+	CHECK_EQ(sample.branch[1].from, 0x401ff0);
+	CHECK_EQ(sample.branch[1].predicted, 1);
+	CHECK_EQ(sample.branch[1].abort, 1);
 	CHECK_EQ(sample.stack.registers[1], 501);
 	CHECK_EQ(sample.stack.stack_bytes, 24);
 	CHECK_EQ(((const uint64_t *)sample.stack.stack)[2], 902);
@@ -234,6 +292,7 @@ static void short_records_are_none(void)
 			if (gn_sample_record_read(&sample, finished(n), EVERYTHING))
 				continue;
 			CHECK(sample.n_values <= n && sample.stack.n_kernel <= n);
+			CHECK(3 * sample.n_branches <= n);
 			CHECK(sample.stack.stack_bytes <= 8 * n);
 		}
 		record[word] = kept;
@@ -241,6 +300,46 @@ static void short_records_are_none(void)
 	CHECK_EQ(gn_sample_record_read(&sample, finished(n), EVERYTHING | PERF_SAMPLE_RAW),
 		 -EBADMSG);
 	CHECK_EQ(gn_sample_record_read(&sample, finished(n), PERF_SAMPLE_IDENTIFIER), -EBADMSG);
+}
+
+/* Of samples without a stack: branches are the last of them. */
+#define BRANCHES_ALONE (ALWAYS | PERF_SAMPLE_BRANCH_STACK)
+
+static const struct perf_event_header *with_branches(uint64_t n, size_t words)
+{
+	n_words = 1;
+	/* identifier, ip, tasks, time, CPU, and no callchain. */
+	for (uint64_t i = 0; i < 6; i++)
+		put(0);
+	put(n);
+	for (size_t i = 0; i < words; i++)
+		put(0x401000 + i);
+	return finished(n_words);
+}
+
+static void branches_are_as_many_as_the_record_has(void)
+{
+	struct gn_sample_record sample;
+
+	CHECK_EQ(gn_sample_record_read(&sample, with_branches(0, 0), BRANCHES_ALONE), 0);
+	CHECK_EQ(sample.n_branches, 0);
+	for (uint64_t n = 1; n <= 64; n *= 4) {
+		const struct perf_event_header *header = with_branches(n, 3 * n);
+
+		CHECK_EQ(gn_sample_record_read(&sample, header, BRANCHES_ALONE), 0);
+		CHECK_EQ(sample.n_branches, n);
+		CHECK_EQ(sample.branch[n - 1].to, 0x401000 + 3 * n - 2);
+		header = with_branches(n, 3 * n - 1);
+		CHECK_EQ(gn_sample_record_read(&sample, header, BRANCHES_ALONE), -EBADMSG);
+		header = with_branches(n + 1, 3 * n);
+		CHECK_EQ(gn_sample_record_read(&sample, header, BRANCHES_ALONE), -EBADMSG);
+	}
+	/* Times three words these are 1, 3 and 0. */
+	for (uint64_t n = UINT64_MAX / 3; n <= UINT64_MAX / 3 + 2; n++)
+		CHECK_EQ(gn_sample_record_read(&sample, with_branches(n, 6), BRANCHES_ALONE),
+			 -EBADMSG);
+	CHECK_EQ(gn_sample_record_read(&sample, with_branches(UINT64_MAX, 6), BRANCHES_ALONE),
+		 -EBADMSG);
 }
 
 /* --- counts of groups ------------------------------------------------------------------------- */
@@ -283,9 +382,11 @@ int main(void)
 {
 	RUN(precise_events_have_addresses_and_weights);
 	RUN(members_of_a_group_are_read_and_take_no_samples);
+	RUN(branches_are_of_user_code_and_of_samples_alone);
 	RUN(nobody_is_led_by_who_comes_later);
 	RUN(each_part_is_where_the_kernel_puts_it);
 	RUN(short_records_are_none);
+	RUN(branches_are_as_many_as_the_record_has);
 	RUN(counts_are_since_the_last_sample_of_the_leader);
 	return check_result;
 }

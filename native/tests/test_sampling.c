@@ -1,4 +1,5 @@
 /* The parts of the sampler: rings, processes, the tree of paths. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include "path_tree.h"
 #include "processes.h"
 #include "ring.h"
+#include "sample_jumps.h"
 
 /* --- rings ------------------------------------------------------------------------------------ */
 
@@ -212,6 +214,53 @@ static void a_process_that_was_there_is_looked_up(void)
 	gn_processes_end(&all);
 }
 
+/* --- branches --------------------------------------------------------------------------------- */
+
+#define KERNEL_ADDRESS 0xffffffff81000000u
+
+static void branches_are_between_places(void)
+{
+	static struct gn_processes all;
+	static struct gn_stack_paths paths;
+	const uint64_t own = (uint64_t)(uintptr_t)&branches_are_between_places;
+	const struct perf_branch_entry branches[] = {
+		{.from = own, .to = own + 1, .mispred = 1, .cycles = UINT16_MAX},
+		{.from = KERNEL_ADDRESS, .to = own},
+		{.from = 0, .to = 0x10},
+	};
+	const struct gn_sample_record taken = {.branch = branches, .n_branches = 3};
+	char path[] = "branches.XXXXXX";
+	struct gn_sample_file file;
+	struct gn_process *process;
+	uint32_t place;
+
+	CHECK(mkstemp(path) >= 0 && !unlink(path));
+	CHECK_EQ(gn_sample_file_open(&file, path, -1), 0);
+	CHECK_EQ(gn_processes_begin(&all), 0);
+	CHECK_EQ(gn_stack_paths_begin(&paths, &file, all.files), 0);
+	process = gn_processes_thread(&all, getpid(), getpid())->process;
+
+	place = gn_stack_paths_place(&paths, process, own);
+	CHECK_EQ(place, 0);
+	CHECK(paths.tree.place[place].module >= GN_MODULES_RESERVED);
+	CHECK_EQ(gn_stack_paths_place(&paths, process, own), place);
+	place = gn_stack_paths_place(&paths, process, KERNEL_ADDRESS);
+	CHECK_EQ(paths.tree.place[place].module, GN_MODULE_KERNEL);
+	CHECK_EQ(paths.tree.place[place].offset, KERNEL_ADDRESS);
+	CHECK_EQ(gn_stack_paths_place(&paths, process, 0), GN_PATH_NONE);
+	/* Data are no code. */
+	CHECK_EQ(gn_stack_paths_place(&paths, process, (uint64_t)(uintptr_t)&all), GN_PATH_NONE);
+
+	/* A place is written once, and all branches are, wherever they lead. */
+	gn_sample_jumps_write(&paths, process, &taken, 7);
+	CHECK_EQ(paths.tree.n_places, 3);
+	CHECK_EQ(gn_record_file_status(file.file), 0);
+	gn_stack_paths_end(&paths);
+	gn_processes_end(&all);
+	gn_sample_file_close(&file);
+	CHECK_EQ(unlink(path), 0);
+}
+
 int main(void)
 {
 	RUN(records_come_whole_and_in_order);
@@ -221,5 +270,6 @@ int main(void)
 	RUN(tasks_come_and_go);
 	RUN(many_forks);
 	RUN(a_process_that_was_there_is_looked_up);
+	RUN(branches_are_between_places);
 	return check_result;
 }

@@ -186,6 +186,18 @@ bool gn_space_is_code(struct gn_unwind_space *space, uint64_t address)
 	return mapping && mapping->is_code;
 }
 
+int gn_unwind_space_find(struct gn_unwind_space *space, uint64_t address,
+			 struct gn_unwind_frame *frame)
+{
+	const struct gn_place place = gn_space_place(space, address);
+
+	if (!place.mapping || !place.mapping->is_code)
+		return -ENOENT;
+	*frame = (struct gn_unwind_frame){
+		.address = address, .offset = place.offset, .file = place.mapping->file};
+	return 0;
+}
+
 /* Code as the process has it, or where that is gone, its file. */
 static size_t read_code(struct gn_unwind_space *space, uint64_t address, uint8_t *to, size_t bytes)
 {

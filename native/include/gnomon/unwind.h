@@ -157,6 +157,10 @@ struct gn_unwind_frame {
 	uint32_t flags;
 };
 
+/* The frame that is executed at an address. -ENOENT: no code is known to be mapped there. */
+int gn_unwind_space_find(struct gn_unwind_space *space, uint64_t address,
+			 struct gn_unwind_frame *frame);
+
 enum gn_unwind_end {
 	/* The last frame is the outermost of its thread or coroutine. */
 	GN_UNWIND_COMPLETE,

@@ -247,11 +247,36 @@ MODULES = Schema(
         Column("build_id", "VARCHAR", "its build id, in hexadecimal; '' if it has none"),
     ),
 )
+BRANCHES = Schema(
+    "branches",
+    "branches from one instruction to another, as a PMU recorded them before samples",
+    (
+        Column("repetition", "INTEGER", "number of the execution, from 0"),
+        Column("location", "INTEGER", "where", refers="locations"),
+        Column("metric", "INTEGER", "before samples of which counter", refers="metrics"),
+        Column("from_region", "INTEGER", "the code that is left; -1 where not known",
+               refers="regions"),
+        Column("from_address", "BIGINT", "of the branch, in its module", True),
+        Column("to_region", "INTEGER", "the code that is entered; -1 where not known",
+               refers="regions"),
+        Column("to_address", "BIGINT", "of its target, likewise", True),
+        Column("taken", "BIGINT", "how many were recorded"),
+        Column("predictions", "BIGINT", "of how many the PMU told whether they were predicted"),
+        Column("mispredicted", "BIGINT", "how many of these were not; NULL where it told of none",
+               True),
+        Column("timings", "BIGINT", "of how many the PMU told the cycles"),
+        Column("cycles", "BIGINT", "since the branches before them, of all these; NULL likewise",
+               True),
+    ),
+    is_bulk=True,
+)  # fmt: skip
 
 SCHEMAS = (LOCATIONS, REGIONS, PATHS, METRICS, PROFILE)
 """What runs are written with, rows or not."""
 
-OPTIONAL_SCHEMAS = (EVENTS, MESSAGES, FILES, SAMPLES, ARCS, COORDINATES, MODULES)
+OPTIONAL_SCHEMAS = (
+    EVENTS, MESSAGES, FILES, SAMPLES, ARCS, COORDINATES, MODULES, BRANCHES,
+)  # fmt: skip
 """What a run has where a capability left rows of it."""
 
 REQUIRED_SCHEMAS = (LOCATIONS, REGIONS, METRICS)

@@ -14,6 +14,9 @@ from gnomon.model.schemas import (
     ARCS as ARCS,
 )
 from gnomon.model.schemas import (
+    BRANCHES as BRANCHES,
+)
+from gnomon.model.schemas import (
     COORDINATES as COORDINATES,
 )
 from gnomon.model.schemas import (

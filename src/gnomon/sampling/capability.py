@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 RATE_HZ = 249
 """Samples per second of CPU time: the timer's interrupt is the cost, about 14 µs each."""
 KEEP_MB_MOST = 100_000
+BRANCHES_HELP = (
+    "also record the branches taken before each sample: which are frequent, which mispredicted; "
+    "needs a PMU with branch records (samples cycles, unless PMU events are named)"
+)
 
 
 def by_trampoline(word: str) -> bool:
@@ -51,6 +55,7 @@ class Samples(Capability):
         Option("python", "how Python functions are told: frames, read at each sample (the "
                "default), or trampoline, of CPython 3.12 and newer", "HOW",
                by_trampoline, False),
+        Option("branches", BRANCHES_HELP),
         Option("keep-stacks", "keep the registers and stacks of samples in the run, until they are "
                "so many megabytes: for bug reports and tests of the unwinder", "MB",
                whole_number(1, KEEP_MB_MOST, f"at most {KEEP_MB_MOST} MB")),

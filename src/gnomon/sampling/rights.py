@@ -5,17 +5,33 @@ Source: perf_event_open(2), /proc/sys/kernel/perf_event_*.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 
 from gnomon import _core
 from gnomon.counters.component import Availability
-from gnomon.counters.perf_errors import explain
+from gnomon.counters.perf_errors import ON_EMULATED, explain, no_pmu
 from gnomon.counters.procfs import read_number
+from gnomon.counters.sysfs_pmu import core_pmus
 
 _KERNEL = "/proc/sys/kernel"
 _TYPE_SOFTWARE, _CPU_CLOCK = 1, 0
 _READS_GROUPS = (6, 13)
+_NO_PMU = (errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.EOPNOTSUPP)
+# Source: Linux, arch/x86/events/intel/core.c; of EINVAL arch/x86/events/amd/brs.c.
+_NO_BRANCHES = {
+    errno.EOPNOTSUPP: (
+        "its PMU records no branches, or the hypervisor does not pass them on",
+        "measure on hardware that does (Intel with LBR, AMD from Zen 4 on, Arm with BRBE), or "
+        "sample without branches",
+    ),
+    errno.EINVAL: (
+        "the PMU records no branches with this event and rate",
+        "sample cycles, on AMD Zen 3 cpu/branch-brs/ with a period (1000003), or sample "
+        "without branches",
+    ),
+}
 
 
 def availability() -> Availability:
@@ -47,6 +63,18 @@ def reads_groups() -> bool:
     """Return whether the kernel gives samples of inherited events the counts of their group."""
     numbers = re.match(r"(\d+)\.(\d+)", os.uname().release)
     return numbers is None or (int(numbers[1]), int(numbers[2])) >= _READS_GROUPS
+
+
+def branch_refusal(number: int) -> tuple[str, str] | None:
+    """Return why an event has no branches, and the remedy; None where the refusal is not of them.
+
+    Args:
+        number: the error of perf_event_open(2).
+    """
+    if number in _NO_PMU and not core_pmus():
+        reason, remedy = no_pmu()
+        return reason, f"{remedy.removesuffix(ON_EMULATED)}; or sample without branches"
+    return _NO_BRANCHES.get(number)
 
 
 def ring_refusal(cpus: int) -> tuple[str, str]:

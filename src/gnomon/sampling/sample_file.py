@@ -33,14 +33,19 @@ COMPLETE, BEYOND_COPY, NO_RULES, BAD_MEMORY, TOO_DEEP = range(5)
 GUESSED, SHORTENED, KERNEL_ONLY, SIGNALLED = 1, 2, 4, 8
 """Flags of samples."""
 
-KINDS = ("setup", "event", "module", "path", "place", "node", "branch", "process", "thread",
-         "sample", "loss", "cost", "kernel", "time", "value", "data")  # fmt: skip
+MISPREDICTED, PREDICTED = 1, 2
+"""Flags of jumps: with neither it is not known."""
+
+NEEDED_KINDS = ("setup", "event", "module", "path", "place", "node", "branch", "process", "thread",
+                "sample", "loss", "cost", "kernel", "time")  # fmt: skip
+_KINDS = (*NEEDED_KINDS, "value", "data", "jump")
 
 _TEXT_MOST = 1000
-# Files of before have neither values nor data.
+# Files of before have no kinds but those that are needed.
 _NO_RECORDS = np.dtype(
-    [(name, np.uint64) for name in ("value", "event", "address", "source", "latency", "sample")]
-)
+    [(name, np.uint64) for name in ("value", "event", "address", "source", "latency", "sample",
+                                    "from_place", "to_place", "cycles", "flags")]
+)  # fmt: skip
 _EVENT_KEYS: dict[str, type | tuple[type, ...]] = {
     "name": str,
     "unit": str,
@@ -98,6 +103,7 @@ class SampleFile(NamedTuple):
         values: with those of struct gn_sample_value: what events that are read at samples of
             others counted.
         data: with those of struct gn_sample_data: which data samples were taken at.
+        jumps: with those of struct gn_sample_jump: branches that were taken before samples.
         losses: with those of struct gn_sample_loss.
         cpu_ns: CPU time that reading them took; 0 of a killed `gnomon run`.
         left_out: samples of processes that had events of their own beside those of all.
@@ -120,6 +126,7 @@ class SampleFile(NamedTuple):
     samples: NDArray[np.void]
     values: NDArray[np.void]
     data: NDArray[np.void]
+    jumps: NDArray[np.void]
     losses: NDArray[np.void]
     cpu_ns: int
     left_out: int
@@ -133,8 +140,8 @@ def read_samples(file: RecordFile) -> SampleFile:
     Raises:
         FormatError: records are missing, or refer to what is not there.
     """
-    arrays: dict[str, list[NDArray[np.void]]] = {name: [] for name in KINDS}
-    texts: dict[str, dict[int, str]] = {name: {} for name in KINDS}
+    arrays: dict[str, list[NDArray[np.void]]] = {name: [] for name in _KINDS}
+    texts: dict[str, dict[int, str]] = {name: {} for name in _KINDS}
     dtypes = {kind.name: kind.dtype for kind in file.kinds}
     for kind, records in file.blocks():
         if kind.name not in arrays:
@@ -172,6 +179,7 @@ def _checked(
     _below("event of a sample", samples["event"], len(events))
     values = _of_samples(columns.get("value"), len(samples))
     _below("event of a value", values["event"], len(events))
+    jumps = _jumps(columns.get("jump"), len(samples), len(places))
     nodes = samples["node"]
     _below("node of a sample", nodes[nodes != NONE], len(node_places))
     return SampleFile(
@@ -190,6 +198,7 @@ def _checked(
         samples=samples,
         values=values,
         data=_of_samples(columns.get("data"), len(samples)),
+        jumps=jumps,
         losses=columns["loss"],
         cpu_ns=_small(columns["cost"]["cpu_ns"].sum()),
         left_out=_small(columns["cost"]["left_out"].sum()),
@@ -212,6 +221,18 @@ def _of_samples(records: NDArray[np.void] | None, n: int) -> NDArray[np.void]:
     if records is None:
         return np.empty(0, _NO_RECORDS)
     return records[records["sample"] < n]
+
+
+def _jumps(records: NDArray[np.void] | None, n: int, n_places: int) -> NDArray[np.void]:
+    """Return the jumps of samples that are there."""
+    jumps = _of_samples(records, n)
+    for name in ("from_place", "to_place", "cycles", "flags"):
+        column = jumps[name]
+        if column.ndim != 1 or column.dtype.kind != "u":
+            raise ValueError(f"{name} of jumps is no number")
+        if name.endswith("place"):
+            _below("place of a jump", column[column != NONE], n_places)
+    return jumps
 
 
 def _parents(branches: NDArray[np.void], n: int) -> NDArray[np.uint32]:

@@ -25,12 +25,13 @@ from gnomon.model.tables import (
 )
 from gnomon.model.value import Domain, How
 from gnomon.named_tuple import NamedTuple
+from gnomon.sampling.branch_tables import TaskNumbers, branch_table
 from gnomon.sampling.call_paths import CallPaths, call_paths, sums_on_paths
 from gnomon.sampling.data_sources import words
 from gnomon.sampling.frame_names import CodeFrame, FrameNames, module_name
 from gnomon.sampling.python_call_paths import PythonRecordings
 from gnomon.sampling.sample_facts import facts_of, notes
-from gnomon.sampling.sample_file import FILE, KINDS, NONE, SampleFile, read_samples
+from gnomon.sampling.sample_file import FILE, NEEDED_KINDS, NONE, SampleFile, read_samples
 from gnomon.sampling.sampled_events import UNSEEN_KERNEL
 from gnomon.sampling.unsampled_time import unsampled_ns
 from gnomon.store.record_file import RecordFile
@@ -49,7 +50,7 @@ _PROGRAM = 0
 
 def collect(folder: Path) -> Collected:
     """Return the samples that the tasks of a run left in its staging folder."""
-    recorded = recordings(folder, "samples", KINDS)
+    recorded = recordings(folder, "samples", NEEDED_KINDS)
     warnings = list(recorded.warnings)
     facts: Counter[str] = Counter()
     python = PythonRecordings(folder)
@@ -126,6 +127,8 @@ class TaskTables:
         yield self._metrics()
         yield self._modules()
         yield from self._values()
+        if len(self._samples.jumps):
+            yield branch_table(self._samples, self._numbers())
 
     def _call_paths(self) -> CallPaths:
         numbers = [
@@ -174,6 +177,14 @@ class TaskTables:
             parent = place(process.number, -1, process.name, -1)
             of_thread.append(place(process.number, thread.number, thread.name, parent))
         return table, of_thread
+
+    def _numbers(self) -> TaskNumbers:
+        innermost = [self._regions[frames[-1]] for frames in self._frames]
+        return TaskNumbers(
+            self._first,
+            np.array(self._location_of_thread, np.int64),
+            self._first + np.array(innermost, np.int64),
+        )
 
     def _metrics(self) -> Table:
         table = Table(METRICS)

@@ -17,6 +17,8 @@ from gnomon.named_tuple import NamedTuple
 from gnomon.sampling import rights
 
 CLOCK = "cpu-clock"
+CYCLES = "cycles"
+"""What is sampled for branches unless events are named: no clock has any."""
 UNSEEN_KERNEL = "[kernel] (not sampled)"
 """The region that stands for CPU time in the kernel where no samples may be taken of it."""
 _MOST = 64
@@ -24,8 +26,9 @@ _TYPE_SOFTWARE, _TYPE_BREAKPOINT = 1, 5
 # PERF_COUNT_SW_CPU_CLOCK and TASK_CLOCK; PAGE_FAULTS, those of both kinds, ALIGNMENT_FAULTS.
 _CLOCKS = (0, 1)
 _FAULTS = (2, 5, 6, 7)
-# PERF_SAMPLE_ADDR, WEIGHT and DATA_SRC.
+# PERF_SAMPLE_ADDR, WEIGHT and DATA_SRC; BRANCH_STACK.
 _ADDRESS, _LATENCY_AND_SOURCE = 1 << 3, 1 << 14 | 1 << 15
+_BRANCH_STACK = 1 << 11
 # Behind the last : or /, as native/counters/event_grammar.c knows it.
 _PRECISE = re.compile(r"(.*?[:/])([ukhGHI]*)(p{1,3}|P)([ukhGHI]*)")
 _PRECISE_MOST = 3
@@ -42,6 +45,7 @@ class SampledEvent(NamedTuple):
         leader: the number of the event at whose samples it is read, its own if it is sampled.
         precise: how close to the event the instruction is to be, 0 to 3 (`:ppp`).
         counts_more: it is a clock that counts the kernel's time, too, and is not sampled there.
+        has_branches: its samples have the branches that were taken before them.
     """
 
     event: Event
@@ -50,6 +54,7 @@ class SampledEvent(NamedTuple):
     leader: int
     precise: int = 0
     counts_more: bool = False
+    has_branches: bool = False
 
     @property
     def is_clock(self) -> bool:
@@ -61,10 +66,11 @@ class SampledEvent(NamedTuple):
     def sample_type(self) -> int:
         """What its samples have besides stacks: PERF_SAMPLE_* bits."""
         encoding = self.event.spec.terms[0].encoding
+        branches = _BRANCH_STACK if self.has_branches else 0
         if self.precise:
-            return _ADDRESS | _LATENCY_AND_SOURCE
+            return _ADDRESS | _LATENCY_AND_SOURCE | branches
         is_fault = encoding.type == _TYPE_SOFTWARE and encoding.config in _FAULTS
-        return _ADDRESS if is_fault or encoding.type == _TYPE_BREAKPOINT else 0
+        return _ADDRESS if is_fault or encoding.type == _TYPE_BREAKPOINT else branches
 
     @property
     def is_user_only(self) -> bool:
@@ -91,17 +97,20 @@ class SampledEvents(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def choose(lists: Iterable[str], rate_hz: int, period: int | None) -> SampledEvents:
+def choose(
+    lists: Iterable[str], rate_hz: int, period: int | None, *, has_branches: bool = False
+) -> SampledEvents:
     """Return the events of event lists, by frequency or, if one is given, by period.
 
     Tracepoints are sampled each time, unless there is a period. Of a group in braces the first
-    event is sampled, and the others are read at its samples.
+    event is sampled, and the others are read at its samples; with `has_branches` the first one's
+    samples have branches.
 
     Raises:
         UsageError: a name or list is malformed, or nothing that can be sampled.
         GnomonError: an event is not available here.
     """
-    names, precise = _without_precision(list(lists) or [CLOCK])
+    names, precise = _without_precision(list(lists) or [CYCLES if has_branches else CLOCK])
     resolution = event_resolver.resolve(names)
     for missing in resolution.unavailable:
         raise GnomonError(f"{missing.event}: {missing.reason}; {missing.remedy}")
@@ -123,6 +132,8 @@ def choose(lists: Iterable[str], rate_hz: int, period: int | None) -> SampledEve
             raise UsageError(f"{typed}: only events of a PMU can be precise; leave out :p")
         if leader == number:
             _check_period(sampled)
+            if has_branches:
+                sampled = _with_branches(sampled, typed)
             if sampled.is_clock and spec.terms[0].encoding.exclude & _core.EXCLUDE_KERNEL:
                 sampled = sampled.of_user_code()
         events.append(sampled)
@@ -155,6 +166,15 @@ def _precision(name: str) -> tuple[str, int]:
     modifiers = left + right
     base = before + modifiers if modifiers or before.endswith("/") else before[:-1]
     return base, _PRECISE_MOST if letters == "P" else len(letters)
+
+
+def _with_branches(sampled: SampledEvent, typed: str) -> SampledEvent:
+    if not sampled.event.spec.hardware:
+        raise UsageError(
+            f"{typed}: only events of a PMU have branches; sample one of these ({CYCLES}), or "
+            "sample without branches"
+        )
+    return sampled._replace(has_branches=True)
 
 
 def _check_period(sampled: SampledEvent) -> None:

@@ -66,7 +66,12 @@ class SamplingOptions(NamedTuple):
         Raises:
             GnomonError: an event cannot be sampled.
         """
-        events = choose(options["event"], options["rate"], options["period"])
+        events = choose(
+            options["event"],
+            options["rate"],
+            options["period"],
+            has_branches=options["branches"],
+        )
         given = options["stack"]
         has_trampolines, keep_mb = options["python"], options["keep-stacks"] or 0
         return cls(events, given or STACK_KB, given or STACK_KB_MOST, has_trampolines, keep_mb)
@@ -234,18 +239,21 @@ class SamplingObserver(Observer):
     def _refused(self, error: StartError) -> ObserverError:
         number, step, event, cpu = error.args
         if step == OPEN:
-            sampled = self._events[event].event
-            spec = sampled.spec
+            refused = self._events[event]
+            name, spec = refused.event.name, refused.event.spec
             if number == errno.EINVAL and self._has_groups and not rights.reads_groups():
                 return ObserverError(
-                    f"samples: {sampled.name}: Linux {os.uname().release} gives samples of threads "
+                    f"samples: {name}: Linux {os.uname().release} gives samples of threads "
                     "that are created later no counts of a group: 6.13 and newer do; leave out the "
                     "braces"
                 )
-            reason, remedy = explain(
+            refusal = rights.branch_refusal(number) if refused.has_branches else None
+            reason, remedy = refusal or explain(
                 number, hardware=spec.hardware, tracepoint=spec.tracepoint, cpu=cpu
             )
-            return ObserverError(f"samples: {sampled.name}: {reason}; {remedy}")
+            if refused.has_branches:
+                name = f"{name} with branches"
+            return ObserverError(f"samples: {name}: {reason}; {remedy}")
         if step == MAP and number in (errno.EPERM, errno.ENOMEM):
             reason, remedy = rights.ring_refusal(len(online_cpus()))
             return ObserverError(f"samples: {reason}; {remedy}")

@@ -38,6 +38,8 @@ KINDS: Mapping[str, tuple[str, Sequence[tuple[str, int, int, int]]]] = {
     "value": ("QII", [("value", 0, 8, 1), ("sample", 8, 4, 1), ("event", 12, 4, 1)]),
     "data": ("QQQI4x", [("address", 0, 8, 1), ("source", 8, 8, 1), ("latency", 16, 8, 1),
                         ("sample", 24, 4, 1)]),
+    "jump": ("IIIHBx", [("from_place", 0, 4, 1), ("to_place", 4, 4, 1), ("sample", 8, 4, 1),
+                        ("cycles", 12, 2, 1), ("flags", 14, 1, 1)]),
 }  # fmt: skip
 
 NONE = 0xFFFFFFFF
@@ -67,6 +69,16 @@ def records() -> dict[str, list[Row]]:
         "kernel": [(2, "do_work")],
         "time": [],
     }  # fmt: skip
+
+
+# Branches before three of those samples, by places, sample, cycles and flags: a loop that is
+# mispredicted once of three times known, a call into the kernel of which nothing is known, a loop
+# of another thread, and a branch from and to where no code is.
+MISPREDICTED, PREDICTED = 1, 2
+JUMPS: Sequence[Row] = (
+    (1, 0, 0, 10, PREDICTED), (1, 0, 0, 20, MISPREDICTED), (0, 2, 0, 0, 0), (1, 0, 3, 0, 0),
+    (1, 0, 3, 6, PREDICTED), (1, 0, 1, 0xFFFF, MISPREDICTED), (NONE, NONE, 3, 0, PREDICTED),
+)  # fmt: skip
 
 
 # Of src/gnomon/sampling/native/python_records.h, in the same way.

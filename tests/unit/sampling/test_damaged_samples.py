@@ -12,6 +12,7 @@ from damaged_records import damaged
 
 from gnomon.errors import FormatError
 from gnomon.sampling import python_stacks
+from gnomon.sampling.branch_tables import TaskNumbers, branch_table
 from gnomon.sampling.call_paths import call_paths
 from gnomon.sampling.python_records import read_process
 from gnomon.sampling.python_samples import stack_of_samples
@@ -24,8 +25,9 @@ SAMPLES, PYTHON = "n.50.2.samples.gnrec", "n.50.2.python.gnrec"
 
 def write(folder: Path) -> dict[str, bytes]:
     """Write a record file of each kind, and return what they hold."""
+    rows = sample_records.records() | {"jump": list(sample_records.JUMPS)}
     files = (
-        sample_records.write(folder / SAMPLES, sample_records.records()),
+        sample_records.write(folder / SAMPLES, rows),
         sample_records.write(
             folder / PYTHON, sample_records.python_records(), sample_records.PYTHON_KINDS
         ),
@@ -39,6 +41,10 @@ def read(file: RecordFile) -> None:
         samples = read_samples(file)
         regions = [(1,)] * len(samples.place_modules)
         call_paths(samples.node_places, samples.node_parents, regions, 0)
+        numbers = TaskNumbers(
+            0, np.arange(len(samples.threads)), np.arange(len(samples.place_modules))
+        )
+        assert branch_table(samples, numbers).numbers("taken").sum() == len(samples.jumps)
         return
     process = read_process(file)
     times = np.array([1500, 2500, 3500], np.uint64)

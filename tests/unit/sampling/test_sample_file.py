@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from gnomon.model.capability_result import rows_of
 from gnomon.sampling import sample_tables
 from gnomon.sampling.empty_files import may_have_samples
 from gnomon.sampling.sample_file import read_samples
+from gnomon.sampling.sampled_events import choose
+from gnomon.sampling.sampling_observer import SamplingObserver, SamplingOptions
 from gnomon.store.record_file import open_records
 
 
@@ -33,6 +36,19 @@ def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert [(task.number, task.name) for task in samples.threads] == [(50, "app"), (51, "worker")]
     assert samples.epoch_ns == 1_700_000_000_000_000_000
     assert samples.kernel_names == {2: "do_work"}
+
+
+def test_the_sampler_has_the_layout_that_is_written_here(tmp_path: Path) -> None:
+    events = choose(["cpu-clock:u"], 99, None)
+    observer = SamplingObserver(tmp_path, SamplingOptions(events, 8, 8), is_running=True)
+    observer.attach(os.getpid())
+    observer.finish()
+    (file,) = tmp_path.glob("*.samples.gnrec")
+    own = sample_records.write(tmp_path / "n.1.2.samples.gnrec", sample_records.records())
+    sampler, here = (
+        {kind.name: kind.dtype for kind in open_records(path).kinds} for path in (file, own)
+    )
+    assert sampler == here
 
 
 def test_tables_hold_each_sample_and_its_path(tmp_path: Path) -> None:
@@ -140,6 +156,8 @@ def test_a_node_whose_branch_came_last_is_not_there(tmp_path: Path) -> None:
         ("sample", (0, 0, 0, 6, 0, 0, 0, 0), "the node of a sample is number 6 of 6"),
         ("sample", (0, 0, 0, 0, 0, 1, 0, 0), "the event of a sample is number 1 of 1"),
         ("value", (1, 0, 1), "the event of a value is number 1 of 1"),
+        ("jump", (5, 0, 0, 0, 0), "the place of a jump is number 5 of 5"),
+        ("jump", (0, 5, 0, 0, 0), "the place of a jump is number 5 of 5"),
         ("event", (1, "no JSON"), "Expecting value"),
         ("event", (1, "[1]"), "event 1 is malformed"),
         ("event", (1, json.dumps({**CLOCK, "name": 3})), "event 1 has no name"),
@@ -178,10 +196,11 @@ def test_any_numbers_give_tables_or_the_reason(
         "time": [(9_000_000, 50)],
         "value": [(7, 1, 0), (8, 3, 0)],
         "data": [(5, LOAD_FROM_L3, 7, 2)],
+        "jump": list(sample_records.JUMPS),
     }
     for _ in range(random.randrange(1, 4)):
         kind = random.choice(["module", "place", "node", "branch", "process", "thread", "sample",
-                              "loss", "setup", "time", "value", "data"])  # fmt: skip
+                              "loss", "setup", "time", "value", "data", "jump"])  # fmt: skip
         layout = sample_records.KINDS[kind][0]
         row = list(random.choice(rows[kind]))
         at = random.randrange(len(row))

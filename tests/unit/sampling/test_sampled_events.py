@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from gnomon.errors import UsageError
+from gnomon.sampling import rights
 from gnomon.sampling.data_sources import words
 from gnomon.sampling.sampled_events import SampledEvent, SampledEvents, choose
 from gnomon.sampling.sampling_observer import describe
 
-ADDRESS = 1 << 3
+ADDRESS, BRANCHES = 1 << 3, 1 << 11
 
 
 def chosen(*lists: str, rate: int = 99, period: int | None = None) -> SampledEvents:
@@ -58,6 +61,57 @@ def test_precise_events_carry_address_latency_and_source() -> None:
     (clock,) = chosen("cpu-clock").events
     precise = SampledEvent(clock.event, 1000, False, 0, precise=2)
     assert precise.sample_type == ADDRESS | 1 << 14 | 1 << 15
+
+
+def test_branches_are_of_cycles_unless_events_are_named() -> None:
+    (cycles,) = choose([], 99, None, has_branches=True).events
+    assert (cycles.event.name, cycles.sample_type) == ("cycles", BRANCHES)
+    assert cycles._replace(precise=1).sample_type == ADDRESS | 1 << 14 | 1 << 15 | BRANCHES
+    user = cycles.narrowed()
+    assert user is not None
+    assert (user.sample_type, user.is_user_only) == (BRANCHES, True)
+    without = choose([], 99, None).events
+    assert [(sampled.event.name, sampled.sample_type) for sampled in without] == [("cpu-clock", 0)]
+
+
+def test_branches_are_of_events_that_are_sampled() -> None:
+    events = choose(["{cycles,page-faults},instructions"], 99, None, has_branches=True).events
+    assert [sampled.sample_type for sampled in events] == [BRANCHES, ADDRESS, BRANCHES]
+
+
+@pytest.mark.parametrize("names", ["cpu-clock", "cycles,page-faults", "{task-clock,cycles}"])
+def test_only_a_pmu_has_branches(names: str) -> None:
+    why = "only events of a PMU have branches; sample one of these"
+    with pytest.raises(UsageError, match=why):
+        choose([names], 99, None, has_branches=True)
+
+
+@pytest.mark.parametrize(
+    ("number", "has_pmu", "reason", "remedy"),
+    [
+        (errno.EOPNOTSUPP, True, "its PMU records no branches", "Intel with LBR"),
+        (errno.EINVAL, True, "records no branches with this event and rate", "branch-brs"),
+        (errno.EOPNOTSUPP, False, "no core PMU", ""),
+        (errno.ENOENT, False, "no core PMU", ""),
+    ],
+)
+def test_a_pmu_without_branches_is_said(
+    monkeypatch: pytest.MonkeyPatch, number: int, has_pmu: bool, reason: str, remedy: str
+) -> None:
+    monkeypatch.setattr(rights, "core_pmus", lambda: ("cpu",) if has_pmu else ())
+    refusal = rights.branch_refusal(number)
+    assert refusal is not None
+    assert reason in refusal[0]
+    assert remedy in refusal[1]
+    assert refusal[1].endswith("or sample without branches")
+    # No counter but a real one has any.
+    assert "emulated" not in refusal[1]
+
+
+def test_other_refusals_are_not_of_branches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rights, "core_pmus", lambda: ("cpu",))
+    assert rights.branch_refusal(errno.ENOENT) is None
+    assert rights.branch_refusal(errno.EMFILE) is None
 
 
 @pytest.mark.parametrize("name", ["page-faults:p", "page-faults:upp", "page-faults:P"])

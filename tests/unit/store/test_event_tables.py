@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from gnomon.cli import main
 from gnomon.model.tables import (
     ARCS,
+    BRANCHES,
     COORDINATES,
     EVENTS,
     FILES,
@@ -56,6 +57,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         Table(SAMPLES, [(0, 1, 1, 0, T0, 64, 1000.0)]),
         Table(ARCS, [(0, 1, -1, 1, -1, 3, None), (0, 1, 0, 1, 0, 2, 1.5)]),
         Table(COORDINATES, [(1, "node", 4)]), Table(MODULES, [("app", "/bin/app", "ab12")]),
+        Table(BRANCHES, [(0, 1, 0, 1, 64, -1, None, 3, 2, 1, 0, None)]),
     )  # fmt: skip
     head = {
         "command": ["./app"], "hosts": [{"name": "n"}], "started": 1.7e9, "wall_seconds": 5,
@@ -84,7 +86,7 @@ def test_rows_have_the_names_of_what_they_refer_to(capsys: pytest.CaptureFixture
     assert r"read \x1b" in lines[3]
     told_of = {
         "messages": "1 ms  1 MiB", "samples": "1 µs  rank 3", "arcs": "1.5", "coordinates": "node",
-        "modules": "/bin/app  ab12", "files": "/data/in  file  ext4",
+        "modules": "/bin/app  ab12", "files": "/data/in  file  ext4", "branches": "(unknown)",
     }  # fmt: skip
     for part, expected in told_of.items():
         text = told(capsys, "app", part)
@@ -126,6 +128,11 @@ TOLD: dict[str, list[dict[str, Any]]] = {
     ],
     "coordinates": [{**PLACE, "axis": "node", "position": 4}],
     "modules": [{"module": "app", "file": "/bin/app", "build_id": "ab12"}],
+    "branches": [
+        {"from_function": READ, "from_module": "app", "from_file": "", "from_line": 0,
+         "to_function": "", "to_module": "", "to_file": "", "to_line": 0, **WALL,
+         "taken": 3, "predictions": 2, "mispredicted": 1, "timings": 0, "cycles": None},
+    ],
 }  # fmt: skip
 
 
@@ -273,7 +280,7 @@ def test_what_a_viz_file_does_not_have_is_said(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """After the file is written, on stderr, whatever it is written to."""
-    tables = "events, messages, files, samples, arcs, coordinates, modules"
+    tables = "events, messages, files, samples, arcs, coordinates, modules, branches"
     said = f"gnomon: note: not exported to .viz: {tables}\n"
     assert main(["export", str(run), "--to", "viz"]) == 0
     printed = capsys.readouterr()

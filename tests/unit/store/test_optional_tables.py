@@ -17,6 +17,7 @@ from gnomon.cli.main import main
 from gnomon.errors import GnomonError
 from gnomon.model.tables import (
     ARCS,
+    BRANCHES,
     COORDINATES,
     EVENTS,
     FILES,
@@ -51,7 +52,8 @@ def of_rank(rank: int) -> TableSet:
     arcs = Table(ARCS, [(0, 1, -1, 1, -1, 3, None), (0, 1, 1, 1, 0, 2, 1.5)])
     coordinates = Table(COORDINATES, [(1, "node", rank), (1, "socket", 0)])
     modules = Table(MODULES, [("app", "/bin/app", "ab12"), ("libm", "/lib/libm.so", "")])
-    more = (files, events, messages, samples, arcs, coordinates, modules)
+    branches = Table(BRANCHES, [(0, 1, 0, 1, 64, -1, None, 3, 2, 1, 0, None)])
+    more = (files, events, messages, samples, arcs, coordinates, modules, branches)
     return TableSet((*plain.tables, *more), rank=rank)
 
 
@@ -77,6 +79,10 @@ def test_rows_of_ranks_get_the_numbers_of_the_run() -> None:
         (0, "node"), (0, "socket"), (1, "node"), (1, "socket"),
     ]  # fmt: skip
     assert len(rows(done, "modules")) == 2
+    branches = rows(done, "branches")
+    assert [ranks[row["location"]] for row in branches] == [0, 1]
+    assert {row["from_region"] for row in branches} <= regions
+    assert [(row["to_region"], row["cycles"]) for row in branches] == [(-1, None)] * 2
 
 
 def test_rows_need_no_table_that_they_do_not_refer_to() -> None:
@@ -114,6 +120,7 @@ def test_in_files_they_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "samples",
         "arcs",
         "coordinates",
+        "branches",
     }
 
 

@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 from view_runs import Place, Quantity, Region, Value, write
 
-from gnomon.model.schemas import ARCS, COORDINATES, EVENTS, FILES, MESSAGES, MODULES, SAMPLES
+from gnomon.model.schemas import (
+    ARCS,
+    BRANCHES,
+    COORDINATES,
+    EVENTS,
+    FILES,
+    MESSAGES,
+    MODULES,
+    SAMPLES,
+)
 from gnomon.model.tables import Table
 from gnomon.store import run_directory
 from gnomon.view import merged_tables, table_registry, table_rows
@@ -24,7 +33,7 @@ START = 1_700_000_000_123_456_789
 def run(folder: Path, name: str, first: str, *, more: bool = True) -> Path:
     """Return a run of two locations whose paths, metrics and files have numbers of their own."""
     tables = {schema: Table(schema) for schema in
-              (EVENTS, MESSAGES, FILES, SAMPLES, ARCS, COORDINATES, MODULES)}  # fmt: skip
+              (EVENTS, MESSAGES, FILES, SAMPLES, ARCS, COORDINATES, MODULES, BRANCHES)}  # fmt: skip
     tables[FILES].add(file=0, name=f"/data/{first}", host="", kind="file", filesystem="xfs")
     tables[FILES].add(file=1, name="/data/common", host="", kind="file", filesystem="xfs")
     for at in range(3):
@@ -40,6 +49,9 @@ def run(folder: Path, name: str, first: str, *, more: bool = True) -> Path:
                      inclusive=None)  # fmt: skip
     tables[COORDINATES].add(location=1, axis="node", position=4)
     tables[MODULES].add(name="app", path="/bin/app", build_id="ab12")
+    tables[BRANCHES].add(repetition=0, location=1, metric=1, from_region=1, from_address=64,
+                         to_region=-1, to_address=None, taken=3, predictions=0, mispredicted=None,
+                         timings=2, cycles=9)  # fmt: skip
     metrics = [Quantity(first), Quantity("steps", "KiB")]
     return write(
         folder / name, [Place(-1, "command"), Place(0, "process", 0)],
@@ -71,7 +83,16 @@ def test_tables_of_all_runs_are_in_the_pages(
     both = session.runs()[-1]
     assert both.kind == "combined"
     listed = {one["title"] for one in table_registry.of_run(both)}
-    assert {"events", "messages", "files", "samples", "arcs", "coordinates", "modules"} <= listed
+    assert {
+        "events",
+        "messages",
+        "files",
+        "samples",
+        "arcs",
+        "coordinates",
+        "modules",
+        "branches",
+    } <= listed
     shown = ("start_ns", "region:name", "path:name", "file:name", "duration_ns")
     events = rows(both, "events", *shown)
     for first, part in (("load", events[:3]), ("save", events[3:])):
@@ -102,6 +123,8 @@ def test_tables_of_all_runs_are_in_the_pages(
         ["node", 4], ["node", 4],
     ]  # fmt: skip
     assert rows(both, "modules", "name", "path", "build_id") == [["app", "/bin/app", "ab12"]]
+    branches = rows(both, "branches", "from_region:name", "to_region", "metric:name", "cycles")
+    assert sorted(branches) == [["load", -1, "steps", 9], ["save", -1, "steps", 9]]
     filtered = rows(both, "events", "file:name", filter="COMMON")
     assert filtered == [["/data/common"]] * 2
     by_file = rows(both, "events", "file:name", sort="file:name", descending=True)
@@ -116,7 +139,9 @@ def test_runs_without_such_tables_have_none_together(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["events", "messages", "samples", "arcs", "profile", "modules"])
+@pytest.mark.parametrize(
+    "name", ["events", "messages", "samples", "arcs", "branches", "profile", "modules"]
+)
 def test_a_table_in_memory_is_lent_as_it_is(name: str, tmp_path: Path) -> None:
     """Of a file that was read as a run, NULLs included."""
     from gnomon.model.schemas import schema_of

@@ -11,6 +11,7 @@ from gnomon.cli.commands import run as run_command
 from gnomon.cli.terminal.argument_help import Parser
 from gnomon.cli.terminal.report_output import guarded, outliving
 from gnomon.errors import GnomonError, UsageError
+from gnomon.sampling.capability import BRANCHES_HELP
 from gnomon.sampling.stack_size import STACK_KB, STACK_KB_MOST
 
 if TYPE_CHECKING:
@@ -96,6 +97,13 @@ def parser() -> argparse.ArgumentParser:
         metavar="HOW",
         help="how Python functions are told: frames, read at each sample (the default), or "
         "trampoline, of CPython 3.12 and newer",
+    )
+    p.add_argument(
+        "--branches",
+        dest="samples:branches",
+        action="store_const",
+        const=True,
+        help=BRANCHES_HELP,
     )
     p.add_argument(
         "--keep-stacks",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from gnomon.errors import UsageError
-from gnomon.model.tables import METRICS, OPTIONAL_SCHEMAS, schema_of
+from gnomon.model.tables import BRANCHES, METRICS, OPTIONAL_SCHEMAS, schema_of
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import hotspots
 from gnomon.store.reports import (
@@ -15,6 +15,7 @@ from gnomon.store.reports import (
     table_query,
     table_report,
 )
+from gnomon.store.reports.branches_part import Branches
 from gnomon.store.reports.call_parts import Tree
 from gnomon.store.reports.callers_part import Callers
 from gnomon.store.reports.profile_part import Profile
@@ -250,10 +251,15 @@ PARTS: tuple[ReportPart, ...] = (
     Profile(),
     Tree(),
     Callers(),
+    Branches(),
     Facts(),
     TableRows("locations", "processes, threads, cores and ranks that have values"),
     TableRows("regions", "regions that have values: sections, functions, lines, ..."),
     TableRows("metrics", "what was measured, in which unit, and how"),
-    *(TableRows(schema.name, _TITLES[schema.name]) for schema in OPTIONAL_SCHEMAS),
+    *(
+        TableRows(schema.name, _TITLES[schema.name])
+        for schema in OPTIONAL_SCHEMAS
+        if schema is not BRANCHES
+    ),
 )
 """The first is that of a report that names none."""
