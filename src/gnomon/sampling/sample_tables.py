@@ -143,11 +143,14 @@ class TaskTables:
         return paths.extended(self._regions.setdefault(kernel, len(self._regions) + 1))
 
     def _code(self) -> Iterator[Table]:
-        regions, first = Table(REGIONS), self._first
-        regions.append((first, "hpm", "", "", "", 0))
-        for frame, number in self._regions.items():
-            regions.append((first + number, "cpu", *frame))
-        yield regions
+        first = self._first
+        yield Table(
+            REGIONS,
+            [
+                (first, "hpm", "", "", "", 0, None),
+                *((first + number, "cpu", *frame) for frame, number in self._regions.items()),
+            ],
+        )
         paths = self._paths
         yield Table.of(
             PATHS,
