@@ -105,7 +105,7 @@ int gn_path_tree_begin(struct gn_path_tree *tree, uint32_t nodes_max)
 {
 	memset(tree, 0, sizeof(*tree));
 	tree->nodes_max = nodes_max;
-	tree->first_root = GN_PATH_NONE;
+	tree->first_root = tree->last_root = GN_PATH_NONE;
 	tree->places_room = tree->nodes_room = SLOTS_FIRST / 2;
 	tree->place = malloc(tree->places_room * sizeof(*tree->place));
 	tree->node = malloc(tree->nodes_room * sizeof(*tree->node));
@@ -159,6 +159,28 @@ static uint32_t find_later_child(const struct gn_path_tree *tree, uint32_t paren
 	return GN_PATH_NONE;
 }
 
+uint32_t gn_path_last(const struct gn_path_tree *tree, uint32_t parent, uint32_t module,
+		      uint64_t offset)
+{
+	const uint32_t last =
+		parent == GN_PATH_NONE ? tree->last_root : tree->node[parent].last_child;
+	const struct gn_place *place;
+
+	if (last == GN_PATH_NONE)
+		return last;
+	place = &tree->place[tree->node[last].place];
+	return place->offset == offset && place->module == module ? last : GN_PATH_NONE;
+}
+
+static uint32_t remember_last(struct gn_path_tree *tree, uint32_t parent, uint32_t node)
+{
+	if (parent == GN_PATH_NONE)
+		tree->last_root = node;
+	else
+		tree->node[parent].last_child = node;
+	return node;
+}
+
 uint32_t gn_path_node(struct gn_path_tree *tree, uint32_t parent, uint32_t place)
 {
 	const uint32_t first = *first_child(tree, parent);
@@ -166,11 +188,11 @@ uint32_t gn_path_node(struct gn_path_tree *tree, uint32_t parent, uint32_t place
 
 	if (first != GN_PATH_NONE) {
 		if (tree->node[first].place == place)
-			return first;
+			return remember_last(tree, parent, first);
 		hashed = hash_of((uint64_t)parent << 32 | place, 0);
 		later = find_later_child(tree, parent, place, hashed);
 		if (later != GN_PATH_NONE)
-			return later;
+			return remember_last(tree, parent, later);
 	}
 	if (tree->n_nodes >= tree->nodes_max ||
 	    make_rows((void **)&tree->node, &tree->nodes_room, tree->n_nodes,
@@ -179,10 +201,11 @@ uint32_t gn_path_node(struct gn_path_tree *tree, uint32_t parent, uint32_t place
 		tree->refused++;
 		return GN_PATH_NONE;
 	}
-	tree->node[tree->n_nodes] = (struct gn_path_node){parent, place, GN_PATH_NONE};
+	tree->node[tree->n_nodes] =
+		(struct gn_path_node){parent, place, GN_PATH_NONE, GN_PATH_NONE};
 	if (first == GN_PATH_NONE)
 		*first_child(tree, parent) = tree->n_nodes;
 	else
 		put(&tree->later_children, hashed, tree->n_nodes);
-	return tree->n_nodes++;
+	return remember_last(tree, parent, tree->n_nodes++);
 }

@@ -26,6 +26,7 @@ struct gn_path_node {
 	uint32_t parent; /* GN_PATH_NONE: a root */
 	uint32_t place;
 	uint32_t first_child; /* GN_PATH_NONE: it has none yet */
+	uint32_t last_child;  /* of those that were asked for */
 };
 
 /*
@@ -36,7 +37,7 @@ struct gn_path_tree {
 	struct gn_number_table places_by_key, later_children;
 	struct gn_place *place;
 	struct gn_path_node *node;
-	uint32_t first_root;
+	uint32_t first_root, last_root;
 	uint32_t n_places, n_nodes;
 	uint32_t places_room, nodes_room;
 	uint32_t nodes_max;
@@ -49,6 +50,11 @@ void gn_path_tree_end(struct gn_path_tree *tree);
 
 /* The number of a place, GN_PATH_NONE without memory. It is new where n_places has grown. */
 uint32_t gn_path_place(struct gn_path_tree *tree, uint32_t module, uint64_t offset);
+
+/* The node of a place below a parent, if it was the last one that was asked for there; else
+ * GN_PATH_NONE. */
+uint32_t gn_path_last(const struct gn_path_tree *tree, uint32_t parent, uint32_t module,
+		      uint64_t offset);
 
 /*
  * The node of a place below a parent (GN_PATH_NONE: a root); GN_PATH_NONE where there is no room

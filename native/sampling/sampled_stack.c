@@ -48,15 +48,13 @@ static int make_room(struct gn_stack_paths *paths, uint32_t file)
 	return 0;
 }
 
-static uint32_t module_of_file(struct gn_stack_paths *paths, uint32_t file, int32_t pid)
+static uint32_t number_file(struct gn_stack_paths *paths, uint32_t file, int32_t pid)
 {
 	struct gn_sample_module module = {.kind = GN_MODULE_IS_FILE, .pid = pid};
 	const char *path;
 
 	if (make_room(paths, file))
 		return GN_PATH_NONE;
-	if (paths->module_of_file[file] != GN_UNNUMBERED)
-		return paths->module_of_file[file];
 	path = gn_unwind_file_path(paths->files, file);
 	module.inode = gn_unwind_file_inode(paths->files, file);
 	module.module = paths->module_of_file[file] = paths->n_modules++;
@@ -64,6 +62,13 @@ static uint32_t module_of_file(struct gn_stack_paths *paths, uint32_t file, int3
 		(uint32_t)gn_unwind_file_build_id(paths->files, file, module.build_id);
 	write_module(paths, &module, path ? path : "");
 	return module.module;
+}
+
+static uint32_t module_of_file(struct gn_stack_paths *paths, uint32_t file, int32_t pid)
+{
+	if (file < paths->n_files && paths->module_of_file[file] != GN_UNNUMBERED)
+		return paths->module_of_file[file];
+	return number_file(paths, file, pid);
 }
 
 static uint32_t jit_module(struct gn_stack_paths *paths, struct gn_process *process)
@@ -93,8 +98,8 @@ static uint32_t place_of(struct gn_stack_paths *paths, uint32_t module, uint64_t
 	return place;
 }
 
-/* The path with one place more; 0 where there is no room for it, and the path stays. */
-static int extend(struct gn_stack_paths *paths, uint32_t *path, uint32_t module, uint64_t offset)
+static int extend_anew(struct gn_stack_paths *paths, uint32_t *path, uint32_t module,
+		       uint64_t offset)
 {
 	const uint32_t before = paths->tree.n_nodes;
 	const uint32_t place = place_of(paths, module, offset);
@@ -112,6 +117,17 @@ static int extend(struct gn_stack_paths *paths, uint32_t *path, uint32_t module,
 		gn_sample_append(paths->out, GN_SAMPLE_NODE, &record);
 	}
 	*path = node;
+	return 1;
+}
+
+/* The path with one place more; 0 where there is no room for it, and the path stays. */
+static int extend(struct gn_stack_paths *paths, uint32_t *path, uint32_t module, uint64_t offset)
+{
+	const uint32_t last = gn_path_last(&paths->tree, *path, module, offset);
+
+	if (last == GN_PATH_NONE)
+		return extend_anew(paths, path, module, offset);
+	*path = last;
 	return 1;
 }
 

@@ -92,12 +92,11 @@ int gn_frame_step(const struct gn_rule_row *row, const struct gn_elf_image *imag
 {
 	const struct gn_machine *machine = gn_machine(registers->machine);
 	struct step step = {.row = row, .memory = memory, .registers = registers};
-	const size_t bytes = (machine->program_counter + 1u) * sizeof(registers->value[0]);
+	/* By rule. Rules refer to what registers are before the step. */
 	uint64_t caller[GN_UNWIND_REGISTERS_MAX];
 	bool has_return = is_executing && row->return_column < machine->stack_pointer;
 	int error;
 
-	memcpy(caller, registers->value, bytes);
 	if (image)
 		step.section =
 			row->flags & GN_ROW_DEBUG_FRAME ? &image->debug_frame : &image->eh_frame;
@@ -113,18 +112,22 @@ int gn_frame_step(const struct gn_rule_row *row, const struct gn_elf_image *imag
 		step.is_pointer_restored = row->cfa_kind == GN_RULE_OFFSET &&
 					   is_pointer_restored(&step, machine->frame_pointer);
 	}
-	caller[machine->stack_pointer] = step.cfa;
 	for (unsigned int i = 0; i < row->n_rules; i++) {
 		const struct gn_rule *rule = &row->rules[i];
 
-		error = caller_value(&step, rule, &caller[rule->target]);
+		caller[i] = rule->target == machine->stack_pointer ? step.cfa
+								   : registers->value[rule->target];
+		error = caller_value(&step, rule, &caller[i]);
 		if (error)
 			return error;
 		has_return |= rule->target == row->return_column;
 	}
 	if (!has_return)
 		return -EBADMSG;
-	caller[machine->program_counter] = caller[row->return_column] & machine->address_mask;
-	memcpy(registers->value, caller, bytes);
+	registers->value[machine->stack_pointer] = step.cfa;
+	for (unsigned int i = 0; i < row->n_rules; i++)
+		registers->value[row->rules[i].target] = caller[i];
+	registers->value[machine->program_counter] =
+		registers->value[row->return_column] & machine->address_mask;
 	return 0;
 }

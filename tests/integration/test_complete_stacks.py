@@ -18,7 +18,7 @@ SOURCES = Path(__file__).parents[1] / "programs"
 NATIVE = Path(__file__).parents[2] / "benchmarks" / "native"
 SHARE = 0.99
 # So few samples have one that is cut by chance: of a shared library's loading, or a process's end.
-LEAST = 600
+LEAST = 300
 
 Compiled = Callable[..., Path]
 
@@ -73,7 +73,7 @@ def test_stacks_of_debians_python(tmp_path: Path) -> None:
         "import json, re\n"
         "def collatz(n):\n"
         "    return 0 if n == 1 else 1 + collatz(n // 2 if n % 2 == 0 else 3 * n + 1)\n"
-        "for i in range(1, 24000):\n"
+        "for i in range(1, 40000):\n"
         "    collatz(i)\n"
         "    re.sub('(a)(b)', r'\\\\2', 'ab' * 10)\n"
         "    json.loads(json.dumps({'n': [i] * 20}))\n"

@@ -93,16 +93,19 @@ static uint32_t child(struct gn_python_threads *threads, struct gn_python_thread
 {
 	uint64_t key = ((uint64_t)parent << 32 | frame->code) * 0x9e3779b97f4a7c15u;
 	struct gn_python_node record = {0};
-	struct gn_path_node *node;
+	struct gn_path_node *node = &thread->node[thread->node[parent].recent];
 	uint32_t slot;
 
+	/* The one of last time is mostly right, and lies nearer than its slot. */
+	if (node != thread->node && is_child(node, parent, frame))
+		return thread->node[parent].recent;
 	key = (key ^ (uint32_t)frame->instruction ^ (uint64_t)frame->is_entry << 40) *
 	      0xff51afd7ed558ccdu;
 	slot = (uint32_t)(key >> 40) & (GN_PATH_SLOTS - 1);
 	for (; thread->slot[slot]; slot = (slot + 1) & (GN_PATH_SLOTS - 1))
 		if (is_child(&thread->node[thread->slot[slot]], parent, frame))
-			return thread->slot[slot];
-	thread->slot[slot] = ++thread->n_nodes;
+			return thread->node[parent].recent = thread->slot[slot];
+	thread->node[parent].recent = thread->slot[slot] = ++thread->n_nodes;
 	node = &thread->node[thread->n_nodes];
 	record.node = atomic_fetch_add(&threads->n_numbers, 1) + 1;
 	record.parent = parent ? thread->node[parent].number >> 1 : 0;
@@ -113,6 +116,7 @@ static uint32_t child(struct gn_python_threads *threads, struct gn_python_thread
 	node->code = frame->code;
 	node->instruction = frame->instruction;
 	node->number = record.node << 1 | frame->is_entry;
+	node->recent = 0;
 	gn_recorder_append(&thread->nodes, GN_PYTHON_NODE, &record);
 	return thread->n_nodes;
 }
@@ -123,7 +127,7 @@ uint32_t gn_python_path(struct gn_python_threads *threads, struct gn_python_thre
 
 	if (thread->n_nodes + thread->stack.n > GN_PATH_NODES) {
 		memset(thread->slot, 0, sizeof(thread->slot));
-		thread->n_nodes = 0;
+		thread->n_nodes = thread->node[0].recent = 0;
 	}
 	for (uint32_t i = thread->stack.n; i; i--)
 		node = child(threads, thread, node, &thread->stack.frame[i - 1]);

@@ -23,6 +23,7 @@ struct gn_path_node {
 	uint32_t code;
 	int32_t instruction;
 	uint32_t number; /* in the file; twice that, and is_entry */
+	uint32_t recent; /* index of the child of last time; 0: there is none */
 };
 
 struct gn_python_thread {
@@ -39,7 +40,7 @@ struct gn_python_thread {
 	struct gn_record_stream nodes, samples;
 	struct gn_python_stack stack;
 	uint32_t slot[GN_PATH_SLOTS];
-	struct gn_path_node node[GN_PATH_NODES + 1];
+	struct gn_path_node node[GN_PATH_NODES + 1]; /* the first is above the roots */
 };
 
 /* Of this process; in a child that is forked there are none again. */
