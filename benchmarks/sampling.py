@@ -44,7 +44,7 @@ def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
 class Tree:
     def __init__(self, depth): self.under = [Tree(depth - 1) for _ in range(2)] if depth else []
     def size(self): return 1 + sum(one.size() for one in self.under)
-print(fib(30), sum(Tree(12).size() for _ in range(60)))
+for _ in range(5): print(fib(30), sum(Tree(12).size() for _ in range(60)))
 """
 Command = Sequence[str]
 
