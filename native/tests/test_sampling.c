@@ -229,7 +229,7 @@ static void branches_are_between_places(void)
 		{.from = 0, .to = 0x10},
 	};
 	const struct gn_sample_record taken = {.branch = branches, .n_branches = 3};
-	char path[] = "branches.XXXXXX";
+	char path[] = "/tmp/branches.XXXXXX";
 	struct gn_sample_file file;
 	struct gn_process *process;
 	uint32_t place;

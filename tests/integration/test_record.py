@@ -197,7 +197,7 @@ def test_a_run_has_samples_beside_its_counters(tmp_path: Path, shares: Path) -> 
 def test_a_process_that_runs_already(tmp_path: Path, shares: Path) -> None:
     with subprocess.Popen([str(shares), "1000000", "4"]) as program:
         try:
-            run = recorded(tmp_path, "-p", str(program.pid), "-d", "1")
+            run = recorded(tmp_path, "-p", str(program.pid), "-d", "2")
         finally:
             program.kill()
     check_shares(stacks(run), SHARES)
