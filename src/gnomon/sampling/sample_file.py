@@ -41,6 +41,18 @@ NEEDED_KINDS = ("setup", "event", "module", "path", "place", "node", "branch", "
 _KINDS = (*NEEDED_KINDS, "value", "data", "jump")
 
 _TEXT_MOST = 1000
+# What is looked at after the file was read.
+_FIELDS = {
+    "sample": ("time_ns", "weight", "thread", "node", "cpu", "event", "end", "flags"),
+    "loss": ("count", "kind"),
+    "time": ("counted_ns", "tid"),
+    "value": ("value", "sample", "event"),
+    "data": ("address", "source", "latency", "sample"),
+    "jump": ("from_place", "to_place", "sample", "cycles", "flags"),
+}
+# Fields of several bytes.
+_BYTES = ("name", "build_id")
+_SIGNED = ("pid", "tid")
 # Files of before have no kinds but those that are needed.
 _NO_RECORDS = np.dtype(
     [(name, np.uint64) for name in ("value", "event", "address", "source", "latency", "sample",
@@ -164,6 +176,8 @@ def read_samples(file: RecordFile) -> SampleFile:
 def _checked(
     file: RecordFile, columns: dict[str, NDArray[np.void]], texts: dict[str, dict[int, str]]
 ) -> SampleFile:
+    for kind, records in columns.items():
+        _check_fields(kind, records.dtype)
     if not len(columns["setup"]):
         raise ValueError("none says how it was sampled")
     setup = columns["setup"][0]
@@ -223,15 +237,27 @@ def _of_samples(records: NDArray[np.void] | None, n: int) -> NDArray[np.void]:
     return records[records["sample"] < n]
 
 
+def _check_fields(kind: str, dtype: np.dtype[np.void]) -> None:
+    """Raise ValueError unless all fields but those of bytes are one whole number each.
+
+    Raises:
+        KeyError: one is missing that is looked at later.
+    """
+    names = dtype.names or ()
+    for name in _FIELDS.get(kind, ()):
+        if name not in names:
+            raise KeyError(name)
+    for name in names:
+        field = dtype[name]
+        if name not in _BYTES and (field.shape or field.kind != ("i" if name in _SIGNED else "u")):
+            raise ValueError(f"{name} of a record of kind {kind} is no whole number")
+
+
 def _jumps(records: NDArray[np.void] | None, n: int, n_places: int) -> NDArray[np.void]:
     """Return the jumps of samples that are there."""
     jumps = _of_samples(records, n)
-    for name in ("from_place", "to_place", "cycles", "flags"):
-        column = jumps[name]
-        if column.ndim != 1 or column.dtype.kind != "u":
-            raise ValueError(f"{name} of jumps is no number")
-        if name.endswith("place"):
-            _below("place of a jump", column[column != NONE], n_places)
+    for name in ("from_place", "to_place"):
+        _below("place of a jump", jumps[name][jumps[name] != NONE], n_places)
     return jumps
 
 
