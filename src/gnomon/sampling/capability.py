@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 RATE_HZ = 249
 """Samples per second of CPU time: the timer's interrupt is the cost, about 14 µs each."""
 KEEP_MB_MOST = 100_000
+# Source: perf_event_open(2) refuses periods with the highest bit set.
+_MOST = (1 << 63) - 1
+_TOO_LARGE = "the kernel counts to 2 to the power of 63"
 BRANCHES_HELP = (
     "also record the branches taken before each sample: which are frequent, which mispredicted; "
     "needs a PMU with branch records (samples cycles, unless PMU events are named)"
@@ -44,9 +47,9 @@ class Samples(Capability):
     }
     options = (
         Option("rate", "take so many samples per second of CPU time, or of an event", "HZ",
-               whole_number(1), RATE_HZ),
+               whole_number(1, _MOST, _TOO_LARGE), RATE_HZ),
         Option("period", "take a sample every N events; of a clock, every N nanoseconds", "N",
-               whole_number(1)),
+               whole_number(1, _MOST, _TOO_LARGE)),
         Option("event", "sample these events, separated by commas (default: cpu-clock; see gnomon "
                "events)", "LIST", many=True),
         Option("stack", "copy so many kilobytes of stack with each sample (default: "

@@ -102,7 +102,7 @@ class SamplingObserver(Observer):
         self._python_stack_bytes = options.python_stack_kb << 10
         self._has_trampolines = options.has_trampolines
         self._keep_mb = options.keep_mb
-        self._is_running = is_running
+        self._is_running, self._is_machine = is_running, False
         self._is_needed = is_needed
         self._sampler: Sampler | None = None
         self._signals: socket.socket | None = None
@@ -200,6 +200,7 @@ class SamplingObserver(Observer):
         targets = [pid]
         if self._is_running:
             targets = threads(pid) if pid else [_MACHINE]
+            self._is_machine = not pid
         tasks = len(targets) + (0 if self._signals is None else _PYTHON_PROCESSES_AT_ONCE)
         raise_nofile(len(cpus) * tasks * len(self._events) + _DESCRIPTORS_ELSEWHERE)
         own = job()
@@ -248,6 +249,8 @@ class SamplingObserver(Observer):
                     "braces"
                 )
             refusal = rights.branch_refusal(number) if refused.has_branches else None
+            if self._is_machine and number in (errno.EACCES, errno.EPERM):
+                refusal = rights.machine_refusal()
             reason, remedy = refusal or explain(
                 number, hardware=spec.hardware, tracepoint=spec.tracepoint, cpu=cpu
             )

@@ -250,9 +250,7 @@ class RecordFile:
             number, length = head.unpack_from(block, begin) if begin + 8 <= end else (0, end)
             if begin + 8 + length > end:
                 raise FormatError(self.path, offset + begin, "a text that ends beyond its block")
-            texts.setdefault(
-                number, bytes(block[begin + 8 : begin + 8 + length]).decode(errors="replace")
-            )
+            texts.setdefault(number, os.fsdecode(bytes(block[begin + 8 : begin + 8 + length])))
             begin += (8 + length + 7) & ~7
         return texts
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +39,9 @@ examples:
   mpirun -n 4 gnomon record --name job -- ./app
 
 Then: gnomon report NAME profile, gnomon view NAME. After a kill: gnomon repair NAME."""
+
+
+_SHORT = {"rate": "-F", "period": "-c", "event": "-e"}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -127,6 +131,16 @@ def run(arguments: argparse.Namespace) -> int:
         ProgramError: the program cannot be executed.
         GnomonError: the kernel does not let it be sampled.
     """
+    try:
+        return _sample(arguments)
+    except UsageError as error:
+        # It speaks of what `gnomon run` calls the same.
+        told = re.sub(r"--(?:samples-)?(rate|period|event)\b", lambda m: _SHORT[m[1]], str(error))
+        told = told.replace("--samples-", "--").replace("gnomon run [", "gnomon record [")
+        raise UsageError(told) from None
+
+
+def _sample(arguments: argparse.Namespace) -> int:
     is_running = arguments.pid is not None or arguments.all_cpus
     command = run_command.program_of(arguments)
     if not is_running:

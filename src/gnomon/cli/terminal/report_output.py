@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 from gnomon.cli.terminal.streams import (
     format_of,
@@ -197,7 +197,9 @@ def _complain(line: str) -> None:
     from gnomon.units import printable
 
     if sys.stderr is not None:
-        write(sys.stderr, f"gnomon: {printable(line)}\n")
+        # Where nothing can be written, the program's status must stand all the same.
+        with suppress(OSError):
+            write(sys.stderr, f"gnomon: {printable(line)}\n")
 
 
 def outliving(work: Callable[[], int]) -> int:

@@ -20,6 +20,7 @@ from gnomon import __version__
 from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import Aggregation
 from gnomon.model.tables import METRICS
+from gnomon.model.value import How
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import moments, profile_query, table_limits
 from gnomon.store.run import Run
@@ -71,7 +72,8 @@ def speedscope(run: Run) -> Iterator[str]:
     }
     yield json.dumps(head)[:-1] + ', "profiles": ['
     first = True
-    for metric in run.rows(METRICS):
+    # A viewer shows the first one.
+    for metric in sorted(run.rows(METRICS), key=lambda row: row["how"] != How.SAMPLED):
         if metric["formula"]:
             continue  # a ratio
         profile = _profile(run, metric, paths)

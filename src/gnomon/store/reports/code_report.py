@@ -100,8 +100,7 @@ def share_text(row: CodeRow, metric: CodeMetric) -> str:
     share = f"{100 * row.own / metric.whole:.1f}"
     if not metric.is_sampled or row.samples is None or (row.own and not row.samples):
         return f"{share} %"
-    error = metric.sampled * sampling_error(row.samples, metric.samples)
-    return f"{share} ±{100 * error:.1f} %"
+    return f"{share} ±{100 * sampling_error(row, metric):.1f} %"
 
 
 def _columns(table: CodeTable, shown: Sequence[CodeRow], by: str) -> list[_Column]:

@@ -31,6 +31,7 @@ class CodeMetric(NamedTuple):
         whole: what the program has of it; the sum of what its code has where that is not known.
         samples: how many there are behind that, in all executions; 0 where it is not sampled.
         sampled: the share of `whole` that they stand for; the rest was not sampled.
+        spread: how many times as many samples as of one weight would tell as much.
     """
 
     number: int
@@ -40,6 +41,7 @@ class CodeMetric(NamedTuple):
     whole: float
     samples: float
     sampled: float = 1.0
+    spread: float = 1.0
 
     @property
     def is_sampled(self) -> bool:
@@ -90,6 +92,12 @@ GROUP BY p.metric
 """
 
 
+_WEIGHTS = """
+SELECT metric, COUNT(*), SUM(weight), SUM(weight * weight) FROM samples
+WHERE weight IS NOT NULL GROUP BY metric
+"""
+
+
 def metrics(run: Run, *, code_only: bool = True) -> list[Mapping[str, Cell]]:
     """Return the metrics that code has values of, which add up; that of most values first.
 
@@ -108,7 +116,13 @@ def metrics(run: Run, *, code_only: bool = True) -> list[Mapping[str, Cell]]:
         if row["metric"] in counts
         and is_additive(str(row["formula"] or ""), str(row["aggregation"]))
     ]
-    return sorted(listed, key=lambda row: (-counts[row["metric"]], row["metric"]))
+    # Of several sampled events the first one that was asked for.
+    sampled = max((counts[row["metric"]] for row in listed if row["how"] == SAMPLED), default=0)
+
+    def rank(row: Mapping[str, Cell]) -> tuple[int, Cell]:
+        return -(sampled if row["how"] == SAMPLED else counts[row["metric"]]), row["metric"]
+
+    return sorted(listed, key=rank)
 
 
 def table(
@@ -143,6 +157,7 @@ def table(
     sums = {table.metric: table for table in tables}
     groups = np.unique(np.concatenate([table.group for table in tables])) if tables else None
     told = {} if groups is None else call_paths.described(run, groups, by)
+    spreads = _spreads(run) if any(row["how"] == SAMPLED for row in wanted) else {}
     times = max(int(run.head["repetitions"]), 1)
     metrics_: list[CodeMetric] = []
     rows: dict[str, tuple[CodeRow, ...]] = {}
@@ -157,7 +172,8 @@ def table(
             samples = sum(code.samples or 0.0 for code in of_metric)
             rest = sum(code.own or 0.0 for code in of_metric if code.samples == 0)
             sampled = 1 - rest / of_all if of_all else 1.0
-            metrics_.append(CodeMetric(metric, name, unit, how, of_all, samples, sampled))
+            spread = spreads.get(metric, 1.0)
+            metrics_.append(CodeMetric(metric, name, unit, how, of_all, samples, sampled, spread))
             rows[name] = tuple(of_metric)
     return CodeTable(tuple(metrics_), rows)
 
@@ -184,7 +200,25 @@ def _known(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
-def sampling_error(samples: float, of: float) -> float:
-    """Return the standard error of a share of samples, as a share: that of a binomial number."""
-    share = min(samples / of, 1.0)
-    return float((share * (1 - share) / of) ** 0.5)
+def _spreads(run: Run) -> dict[int, float]:
+    """Return of metrics how many times as many samples as of one weight would tell as much.
+
+    Kish's design effect (Survey Sampling, 1965, 11.7). Samples at a rate weigh what was counted
+    since the one before: of rare events very differently.
+    """
+    counted = run.query(_WEIGHTS, threads=1)
+    return {metric: n * squares / total**2 for metric, n, total, squares in counted if total}
+
+
+def sampling_error(row: CodeRow, metric: CodeMetric) -> float:
+    """Return the standard error of the share that a row has itself, as a share.
+
+    That of a binomial number of as many samples of one weight as tell as much. Half a sample is on
+    either side: of few samples no share is certain.
+    """
+    if not row.own:
+        return 0.0
+    of = metric.samples / metric.spread
+    share = min((row.own or 0.0) / (metric.whole * metric.sampled), 1.0)
+    share = (share * of + 0.5) / (of + 1)
+    return float(metric.sampled * (share * (1 - share) / (of + 1)) ** 0.5)

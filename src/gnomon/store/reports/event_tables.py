@@ -52,6 +52,6 @@ def _cell(name: str, row: Mapping[str, Cell]) -> str:
     if name == REPETITION.name:
         return str(value)
     if name in ("address", "data_address"):
-        return hex(int(value))
+        return hex(int(value) % (1 << 64))
     unit = "ns" if name.endswith("_ns") else "bytes" if name == "bytes" else ""
     return quantity(float(value), str(row["unit"]) if is_of_metric(row, name) else unit)

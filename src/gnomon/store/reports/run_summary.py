@@ -169,7 +169,8 @@ def _times(values: _Values, width: int) -> Iterator[str]:
     wall = times.get(_WALL, 0.0)
     parts = [f"{name.split()[0]} {duration(ns)}" for name, ns in times.items()]
     used = sum(ns for name, ns in times.items() if name != _WALL)
-    if wall > 0:
+    # The kernel may have counted neither of a short program.
+    if wall > 0 and used > 0:
         parts.append(f"{used / wall:.2f} CPUs busy")
     processes = len(values.processes) // values.times
     if processes > 1:
