@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import time
@@ -142,7 +144,7 @@ def test_at_level_2_the_machine_is_refused(
     done = run(*WITHOUT_RIGHTS, GNOMON, "record", "-a", "-d", "1", cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "samples: cpu-clock: " in done.stderr
-    assert "perf_event_paranoid" in done.stderr
+    assert "perf_event_paranoid=0; or sample a program" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -187,7 +189,8 @@ def test_a_full_disk_ends_sampling_and_not_the_program(
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("-F", "0", "--", "true"), "must be at least 1"),
+        (("-F", "0", "--", "true"), "-F 0: must be at least 1"),
+        (("-c", str(1 << 64), "--", "true"), f"-c {1 << 64}: the kernel counts to"),
         (("-F", "fast", "--", "true"), "not a whole number"),
         (("-c", "5", "--", "true"), "no sample more often"),
         (("-c", "100000", "-F", "10", "--", "true"), "exclude each other"),
@@ -198,7 +201,7 @@ def test_a_full_disk_ends_sampling_and_not_the_program(
         (("-a",), "for how long"),
         (("-p", "0"), "must be above 0"),
         (("-a", "-p", "5"), "exclude each other"),
-        ((), "no program"),
+        ((), "no program to run: gnomon record ["),
         (("--force", "--", "true"), "--force goes with --name"),
     ],
 )
@@ -245,3 +248,18 @@ def test_the_program_is_as_without_samples(tmp_path: Path) -> None:
     assert done.returncode == bare.returncode == 9
     assert done.stdout == bare.stdout
     assert facts(opened(tmp_path / "r"))["samples"] > 0
+
+
+def test_a_name_that_is_no_utf8(tmp_path: Path, shares: Path) -> None:
+    program = tmp_path / os.fsdecode(b"name-\xff\xe9")
+    shutil.copy(shares, program)
+    done = gnomon("record", "--name", "r", "--", program, "2000", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert samples_with(stacks(opened(tmp_path / "r")), "work") > 20
+
+
+def test_the_status_stands_where_nothing_can_be_written(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [GNOMON, "record", "--name", "r", "--", "sh", "-c", "exit 3"]
+        done = subprocess.run(command, cwd=tmp_path, stderr=full, check=False)
+    assert done.returncode == 3

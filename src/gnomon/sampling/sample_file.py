@@ -155,7 +155,8 @@ def read_samples(file: RecordFile) -> SampleFile:
     arrays: dict[str, list[NDArray[np.void]]] = {name: [] for name in _KINDS}
     texts: dict[str, dict[int, str]] = {name: {} for name in _KINDS}
     dtypes = {kind.name: kind.dtype for kind in file.kinds}
-    for kind, records in file.blocks():
+    # Files are found by their names, whatever these are.
+    for kind, records in file.blocks(errors="surrogateescape"):
         if kind.name not in arrays:
             continue
         if isinstance(records, dict):

@@ -45,13 +45,13 @@ class PathNumbers:
             if all_at_once is not None:
                 return all_at_once
         self._know_all()
-        known, numbers = self._numbers, []
+        numbers = []
         own: dict[Cell, int] = {}
         for path, parent, region in zip(
             paths.values("path"), paths.values("parent"), regions, strict=True
         ):
             key = (-1 if parent == -1 else own[parent]), region
-            number = 0 if parent == -1 else known.setdefault(key, len(known))
+            number = 0 if parent == -1 else self._numbers.setdefault(key, len(self._numbers))
             if number == len(self._parents):
                 self._parents.append(key[0])
                 self._regions.append(region)

@@ -127,11 +127,14 @@ class RecordFile:
     _begin: int = field(repr=False, compare=False)
     _end: int = field(repr=False, compare=False)
 
-    def blocks(self) -> Iterator[RecordBlock]:
+    def blocks(self, *, errors: str = "replace") -> Iterator[RecordBlock]:
         """Yield the records block by block, in the order in which their space was taken.
 
         Records of one thread and kind come in the order in which they were written. No more than
         1 MiB of the file is held at a time.
+
+        Args:
+            errors: what becomes of bytes of texts that are no UTF-8, as of `bytes.decode`.
 
         Raises:
             FormatError: there is something else where a block should be.
@@ -147,7 +150,7 @@ class RecordFile:
                 chunk = memoryview(os.pread(descriptor, min(step, self._end - offset), offset))
                 for start in range(0, len(chunk), self._block_bytes):
                     block = chunk[start : start + self._block_bytes]
-                    found = self._block(block, offset + start)
+                    found = self._block(block, offset + start, errors)
                     if found is not None:
                         yield found
                         continue
@@ -207,7 +210,7 @@ class RecordFile:
         whole: NDArray[np.int64] = np.rint(ns).astype(np.int64)
         return whole
 
-    def _block(self, block: memoryview, offset: int) -> RecordBlock | None:
+    def _block(self, block: memoryview, offset: int, errors: str) -> RecordBlock | None:
         """Return a block's content, None for one that was taken and never begun."""
         import numpy as np
 
@@ -234,7 +237,7 @@ class RecordFile:
             )
         kind = self.kinds[number]
         if kind.dtype is None:
-            return RecordBlock(kind, self._texts(block, offset, BLOCK_HEAD_BYTES + used))
+            return RecordBlock(kind, self._texts(block, offset, BLOCK_HEAD_BYTES + used, errors))
         if used % kind.dtype.itemsize:
             raise FormatError(
                 self.path, offset, f"{used} bytes of records of {kind.dtype.itemsize} bytes"
@@ -242,7 +245,7 @@ class RecordFile:
         count = used // kind.dtype.itemsize
         return RecordBlock(kind, np.frombuffer(block, kind.dtype, count, BLOCK_HEAD_BYTES))
 
-    def _texts(self, block: memoryview, offset: int, end: int) -> dict[int, str]:
+    def _texts(self, block: memoryview, offset: int, end: int, errors: str) -> dict[int, str]:
         head = struct.Struct("<II" if self.byte_order == "little" else ">II")
         texts: dict[int, str] = {}
         begin = BLOCK_HEAD_BYTES
@@ -250,7 +253,8 @@ class RecordFile:
             number, length = head.unpack_from(block, begin) if begin + 8 <= end else (0, end)
             if begin + 8 + length > end:
                 raise FormatError(self.path, offset + begin, "a text that ends beyond its block")
-            texts.setdefault(number, os.fsdecode(bytes(block[begin + 8 : begin + 8 + length])))
+            text = bytes(block[begin + 8 : begin + 8 + length]).decode(errors=errors)
+            texts.setdefault(number, text)
             begin += (8 + length + 7) & ~7
         return texts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,9 +22,12 @@ from view_runs import Place, Quantity, Region, Value
 from view_runs import write as written
 
 from gnomon.cli import main
+from gnomon.model.tables import SAMPLES, Table
 from gnomon.store import profile_query, run_directory
 from gnomon.store.code_profile import CodeProfile
+from gnomon.store.parquet_writer import write_table
 from gnomon.store.profile_query import LocationRange
+from gnomon.store.reports import code_rows
 
 FUNCTIONS = [
     Frame(name, file, line, module)
@@ -314,7 +318,7 @@ def test_a_source_has_self_and_total_beside_its_lines(
     assert ["of", "total", "self", "total", "line", "source"] in rows
     assert ["95.2", "±1.0", "%", "400", "ms", "400", "ms", "5", "line", "5;"] in rows
     # A recursion counts once.
-    assert ["2.4", "±0.7", "%", "10", "ms", "410", "ms", "20", "line", "20;"] in rows
+    assert ["2.4", "±0.8", "%", "10", "ms", "410", "ms", "20", "line", "20;"] in rows
     assert "-- lines 9 to 16 --" in " ".join(lines)
     assert max(map(len, lines)) <= 80
     assert main(["report", "run", "source", "a.c", "--json"]) == 0
@@ -322,3 +326,25 @@ def test_a_source_has_self_and_total_beside_its_lines(
     values = {row["line"]: (row["self"]["CPU time"], row["total"]["CPU time"])
               for row in document["rows"]}  # fmt: skip
     assert values == {5: pytest.approx((0.4, 0.4)), 20: pytest.approx((0.01, 0.41))}
+
+
+def test_samples_of_different_weights_tell_less(tmp_path: Path) -> None:
+    light, heavy = (Frame("light", "a.c", 1),), (Frame("heavy", "a.c", 2),)
+    path = stack_samples.write(tmp_path / "run", [Sample(light)] * 90 + [Sample(heavy)] * 10)
+    run = run_directory.find(str(path))
+    names = [column.name for column in SAMPLES.columns]
+    rows = Table(SAMPLES, run.query(f"SELECT {', '.join(names)} FROM samples ORDER BY path"))
+
+    def error(weights: Sequence[float]) -> float:
+        write_table(run.path, SAMPLES, [rows.replaced(weight=array("d", weights))])
+        changed = run_directory.find(str(path))
+        table = code_rows.table(changed, "function", code_rows.metrics(changed))
+        (metric,), (row, *_) = table.metrics, table.rows["CPU time"]
+        assert row.own == pytest.approx(0.9 * metric.whole)
+        return code_rows.sampling_error(row, metric)
+
+    assert error([2.0] * 100) == pytest.approx((0.9 * 0.1 / 100) ** 0.5, rel=0.03)
+    # 190 squared by 90 + 10 * 100: as much as 33 samples of one weight tell.
+    assert error([1.0] * 90 + [10.0] * 10) == pytest.approx(
+        (0.9 * 0.1 * 1090) ** 0.5 / 190, rel=0.1
+    )

@@ -47,7 +47,7 @@ def test_functions_and_who_calls_the_first(tmp_path: Path) -> None:
         "       of total   self  total  function                      module",
         "    60.0 ±4.9 %  60 ms  60 ms  lattice::Solver<…>::relax(…)  app",
         "    35.0 ±4.8 %  35 ms  35 ms  memcpy                        libc.so.6",
-        "     5.0 ±2.2 %   5 ms   5 ms  idle                          app",
+        "     5.0 ±2.3 %   5 ms   5 ms  idle                          app",
         "  the first is called from:  67 %  main ← _start",
         "                             33 %  sweep ← main ← _start",
     ]
