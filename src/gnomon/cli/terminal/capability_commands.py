@@ -46,7 +46,7 @@ def add_options(
 
 def _help(option: Option) -> str:
     """Return the help of an option with a value, with its default."""
-    if option.default in (None, False) or option.many or "(default" in option.help:
+    if option.default is None or option.default is False or option.many or "(default" in option.help:
         return option.help
     default = str(option.default).replace("%", "%%")
     return f"{option.help} (default: {default})"
