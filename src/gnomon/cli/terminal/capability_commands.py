@@ -46,7 +46,9 @@ def add_options(
 
 def _help(option: Option) -> str:
     """Return the help of an option with a value, with its default."""
-    if option.default is None or option.default is False or option.many or "(default" in option.help:
+    # A choice of two may have False for the usual one: that is no word of the command line.
+    has_none = option.default is None or option.default is False
+    if has_none or option.many or "(default" in option.help:
         return option.help
     default = str(option.default).replace("%", "%%")
     return f"{option.help} (default: {default})"
