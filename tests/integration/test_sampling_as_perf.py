@@ -43,9 +43,10 @@ def _commands(folder: Path) -> dict[str, list[str]]:
     query = "SELECT count(DISTINCT printf('%d-%s', i % 1009, hex(i*i))) FROM n"
     return {
         "xz": ["/usr/bin/xz", "-k", "-c", "-5", str(text)],
-        "gzip": ["/usr/bin/gzip", "-9", "-c", str(text)],
+        "gzip": ["/usr/bin/gzip", "-9", "-c", *[str(text)] * 4],
         "sqlite3": ["/usr/bin/sqlite3", ":memory:", _SQL.format(n=700_000, query=query)],
-        "python3": ["/usr/bin/python3", str(script)],
+        # Without the library that reads Python functions: of the interpreter's own, as perf.
+        "python3": ["/usr/bin/env", "-u", "LD_PRELOAD", "/usr/bin/python3", str(script)],
     }
 
 
