@@ -9,6 +9,8 @@ rule:
   several source files of C, C++ or assembler stay apart, therefore. What such functions have in
   headers cannot be told apart and stays a part of its own.
 - `main` is one in a program, wherever its parts are (after optimisation over source files).
+- Functions of Python are each in one file: those of the same name in others, as `main` and
+  `<module>`, are others.
 - Where the name is not known, each file stays by itself.
 
 The file of a function is its source file; for one that has none, or is a template, that of the
@@ -31,10 +33,14 @@ class FunctionFragment(NamedTuple):
     file: str
 
 
+PYTHON = "python"
+"""What stands for the program of Python's functions."""
+
 # Source files whose functions may be hidden from others of the same name.
 _HIDING = frozenset(("c", "cc", "cp", "cpp", "cxx", "c++", "cu", "m", "mm", "s"))
 _OTHERS = FORTRAN | frozenset(("rs", "go", "d", "adb", "pas", "py"))
 _SOURCES = _HIDING | _OTHERS
+_HEADERS = frozenset(("", "h", "hh", "hpp", "hxx", "h++", "inc", "ipp", "tcc"))
 _SYSTEM = ("/include/c++/", "/lib/gcc/", "/rustc/")
 _UNIQUE = ("main", "MAIN__")
 _LIBRARY = ("std", "__gnu_cxx", "__cxxabiv1")
@@ -51,7 +57,10 @@ def defining_files(weights: Mapping[FunctionFragment, float]) -> dict[FunctionFr
         together.setdefault((part.program, part.function), []).append(part)
     file_of: dict[FunctionFragment, str] = {}
     for (_, function), parts in together.items():
-        if not function or len(parts) == 1:
+        alone = [part for part in parts if not function or _is_python(part)]
+        file_of.update({part: part.file for part in alone})
+        parts = [part for part in parts if part not in file_of]
+        if len(parts) < 2:
             file_of.update({part: part.file for part in parts})
             continue
         own = [part for part in parts if _is_source(part.file) and not _is_system(part.file)]
@@ -82,6 +91,11 @@ def _defining(function: str, weights: Mapping[str, float]) -> str:
         return rank, -weights[file], file
 
     return min(weights, key=order, default="")
+
+
+def _is_python(part: FunctionFragment) -> bool:
+    # An interpreter may have the same name.
+    return part.program == PYTHON and _suffix(part.file) not in _HIDING | _HEADERS
 
 
 def _suffix(file: str) -> str:

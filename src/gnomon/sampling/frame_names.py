@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gnomon.errors import GnomonError
+from gnomon.model.inlining import PYTHON
 from gnomon.model.value import Unavailable
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling.python_trampolines import function_and_file, map_of_process
@@ -20,9 +21,6 @@ from gnomon.symbols.frames import IS_INLINED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-PYTHON = "python"
-"""What Python functions have for a module."""
 
 TRUNCATED = "(truncated)"
 """The region that stands for the outer part of a stack which is not known."""

@@ -66,6 +66,15 @@ def test_code_from_headers_is_part_of_its_function() -> None:
     assert set(found.values()) == {"m.cpp"}
 
 
+def test_python_functions_of_one_name_stay_apart() -> None:
+    files = ("app.py", "<frozen site>", "<string>", "/usr/bin/tool")
+    found = home(*(("main", file, 1) for file in files), program="python")
+    assert found == {("main", file): file for file in files}
+    # An interpreter whose own file has that name, with inlined code.
+    found = home(("main", "python.c", 1), ("main", "x.h", 9), program="python")
+    assert set(found.values()) == {"python.c"}
+
+
 def test_hidden_functions_of_one_name_stay_apart() -> None:
     found = home(("helper", "a.c", 5), ("helper", "b.c", 1), ("helper", "x.h", 9))
     assert found == {
