@@ -7,7 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from gnomon.model.symbol_names import short_name
 from gnomon.named_tuple import NamedTuple
 from gnomon.store.call_paths import Code
-from gnomon.store.reports.code_rows import CodeMetric, CodeRow, CodeTable, sampling_error
+from gnomon.store.reports.code_rows import (
+    CodeMetric,
+    CodeRow,
+    CodeTable,
+    module_text,
+    sampling_error,
+)
 from gnomon.store.reports.table_report import GAP, INDENT, UNKNOWN, title
 from gnomon.store.run import Run
 from gnomon.terminal_text import filled, grid, heading, short_path, shortened, suffixes
@@ -122,7 +128,7 @@ def _columns(table: CodeTable, shown: Sequence[CodeRow], by: str) -> list[_Colum
         by_code = {row.code: row for row in table.rows[metric.name]}
         cells = [_share(by_code.get(row.code), metric) for row in shown]
         columns.append(_Column(metric.name, (*heading(printable(metric.name)), "%"), cells))
-    modules = [row.code.module for row in shown]
+    modules = [module_text(row.code) for row in shown]
     if by in ("function", "line") and any(modules):
         cells = [shortened(printable(module), _MODULE_MOST) or UNKNOWN for module in modules]
         columns.append(_Column("module", ("module",), cells, is_text=True))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from gnomon.model.inlining import PYTHON
 from gnomon.model.metric import Aggregation, is_additive
 from gnomon.model.tables import METRICS, Cell
 from gnomon.named_tuple import NamedTuple
@@ -198,6 +199,11 @@ def _rows(
 
 def _known(value: float) -> float | None:
     return value if isfinite(value) else None
+
+
+def module_text(code: Code) -> str:
+    """Return what tells functions of one name apart: the module, of Python the file's name."""
+    return code.file.rpartition("/")[2] if code.module == PYTHON and code.file else code.module
 
 
 def _spreads(run: Run) -> dict[int, float]:

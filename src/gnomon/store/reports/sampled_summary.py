@@ -74,6 +74,7 @@ def sampled_tables(run: Run, tables: Sequence[Table], width: int) -> list[Screen
 
 def _functions(shown: Sequence[CodeRow], metric: CodeMetric, width: int) -> Iterator[str]:
     from gnomon.store.reports.code_report import share_text
+    from gnomon.store.reports.code_rows import module_text
 
     cells = [
         (share_text(row, metric), quantity(row.own, metric.unit, "-"),
@@ -81,7 +82,7 @@ def _functions(shown: Sequence[CodeRow], metric: CodeMetric, width: int) -> Iter
         for row in shown
     ]  # fmt: skip
     named = [printable(row.code.function) or _UNKNOWN for row in shown]
-    modules = [shortened(printable(row.code.module), _MODULE_MOST) for row in shown]
+    modules = [shortened(printable(module_text(row.code)), _MODULE_MOST) for row in shown]
     heads = ("of total", "self", "total")
     columns = list(zip(heads, *cells, strict=True))
     if width >= _WITH_MODULES:
