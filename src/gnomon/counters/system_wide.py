@@ -194,32 +194,23 @@ def total(counts: Sequence[tuple[int, int, int]]) -> RawCount:
 
 def explain(number: int, place: PmuEvent, root: Path = _ROOT) -> tuple[str, str, int]:
     """Return why the kernel did not open a node-wide event, the remedy, and the error number."""
-    from gnomon.counters import perf_errors
-    from gnomon.counters.host_facts import SECCOMP_FILTER, rights
+    from gnomon.counters import per_cpu, perf_errors
     from gnomon.counters.virtualization import container
 
     folder = _ROOT / "sys" / DEVICES / place.pmu
-    if number in (errno.EACCES, errno.EPERM):
-        have = rights(root)
-        paranoid = have.paranoid
-        is_plain = have.seccomp != SECCOMP_FILTER or number == errno.EACCES
-        if is_plain and not have.is_privileged and paranoid is not None and paranoid > 0:
-            reason = (
-                f"kernel.perf_event_paranoid is {paranoid}: without CAP_PERFMON no whole CPU may "
-                f"be counted, and PMU '{place.pmu}' counts for the whole machine"
-            )
-            remedy = perf_errors.lower_paranoid(0)
-            if have.is_in_user_namespace or container(root):
-                remedy += " on the host, or start the container with `--cap-add PERFMON`"
-            return reason, remedy + ", or count as root", number
-    elif number in (errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.EOPNOTSUPP):
+    refused = per_cpu.refusal(number, root, lambda: bool(container(root)))
+    if refused is not None:
+        reason, remedy = refused
+        of_pmu = f"{reason}, and PMU '{place.pmu}' counts for the whole machine"
+        return of_pmu, f"{remedy}, or count as root", number
+    if number in (errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.EOPNOTSUPP):
         return (
             f"the kernel has no PMU '{place.pmu}' that counts this on CPU {place.cpu} "
             f"({os.strerror(number)})",
             f"see {folder}: is it there, and is the CPU in its cpumask?",
             number,
         )
-    elif number == errno.EINVAL:
+    if number == errno.EINVAL:
         return (
             f"PMU '{place.pmu}' does not take this combination of event and parameters, or has no "
             "counter for it",

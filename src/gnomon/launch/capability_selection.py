@@ -36,6 +36,7 @@ def select(
     without: str | None,
     words: Words,
     times: Capability,
+    spelled: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Selection:
     """Return the observers of a run.
 
@@ -45,6 +46,8 @@ def select(
         without: names that were left out, likewise.
         words: options that were typed; each asks for its capability.
         times: observes where no other capability gives the program's times.
+        spelled: by capability, what the command line calls options, `--CAPABILITY-OPTION` if not
+            in it.
 
     Raises:
         UsageError: a name is none of them, a value is none, two cannot observe the same execution,
@@ -54,7 +57,12 @@ def select(
     asked = dict.fromkeys(_names("--with", wanted, by_name))
     left_out = tuple(dict.fromkeys(_names("--without", without, by_name)))
     options = {
-        each.name: option_values(f"--{each.name}-", each.options, words.get(each.name, {}))
+        each.name: option_values(
+            f"--{each.name}-",
+            each.options,
+            words.get(each.name, {}),
+            (spelled or {}).get(each.name),
+        )
         for each in capabilities
     }
     for name, typed in words.items():

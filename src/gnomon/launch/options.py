@@ -96,14 +96,16 @@ def choice(*words: str) -> Callable[[str], str]:
 
 
 def option_values(
-    prefix: str, options: Iterable[Option], typed: Mapping[str, Any]
-) -> dict[str, object]:
+    prefix: str, options: Iterable[Option], typed: Mapping[str, Any],
+    spelled: Mapping[str, str] | None = None,
+) -> dict[str, object]:  # fmt: skip
     """Return the values of options by name: of a switch a bool, of one with `many` a tuple.
 
     Args:
         prefix: what stands before their names on the command line, for messages.
         options: all there are.
         typed: the word of each that was given, the words of one with `many`.
+        spelled: what the command line calls those that are called otherwise.
 
     Raises:
         UsageError: a word is no value.
@@ -115,7 +117,8 @@ def option_values(
         except ValueError as error:
             said = str(error)
             reason = next((why for start, why in _PYTHONS.items() if said.startswith(start)), said)
-            raise UsageError(f"{prefix}{option.name} {word or repr(word)}: {reason}") from None
+            name = (spelled or {}).get(option.name, f"{prefix}{option.name}")
+            raise UsageError(f"{name} {word or repr(word)}: {reason}") from None
 
     values: dict[str, object] = {}
     for option in options:

@@ -77,16 +77,6 @@ def branch_refusal(number: int) -> tuple[str, str] | None:
     return _NO_BRANCHES.get(number)
 
 
-def machine_refusal() -> tuple[str, str]:
-    """Return why a user may not sample the machine as a whole, and the remedy."""
-    level = read_number(f"{_KERNEL}/perf_event_paranoid")
-    return (
-        f"kernel.perf_event_paranoid is {level}: without CAP_PERFMON the machine as a whole may "
-        "not be sampled",
-        f"{_core.LOWER_PARANOID}0; or sample a program: gnomon record -- program",
-    )
-
-
 def ring_refusal(cpus: int) -> tuple[str, str]:
     """Return why the kernel gives no memory for rings, and the remedy."""
     limit = read_number(f"{_KERNEL}/perf_event_mlock_kb")

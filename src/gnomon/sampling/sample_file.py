@@ -55,9 +55,11 @@ _BYTES = ("name", "build_id")
 _SIGNED = ("pid", "tid")
 # Files of before have no kinds but those that are needed.
 _NO_RECORDS = np.dtype(
-    [(name, np.uint64) for name in ("value", "event", "address", "source", "latency", "sample",
-                                    "from_place", "to_place", "cycles", "flags")]
-)  # fmt: skip
+    [
+        (name, np.uint64)
+        for name in dict.fromkeys((*_FIELDS["value"], *_FIELDS["data"], *_FIELDS["jump"]))
+    ]
+)
 _EVENT_KEYS: dict[str, type | tuple[type, ...]] = {
     "name": str,
     "unit": str,

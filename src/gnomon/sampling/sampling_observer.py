@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gnomon.counters import per_cpu
 from gnomon.counters.perf_errors import explain
 from gnomon.counters.perf_targets import threads
 from gnomon.counters.sysfs_pmu import online_cpus
@@ -249,8 +250,10 @@ class SamplingObserver(Observer):
                     "braces"
                 )
             refusal = rights.branch_refusal(number) if refused.has_branches else None
-            if self._is_machine and number in (errno.EACCES, errno.EPERM):
-                refusal = rights.machine_refusal()
+            of_machine = per_cpu.refusal(number) if self._is_machine else None
+            if of_machine is not None:
+                reason, remedy = of_machine
+                refusal = reason, f"{remedy}; or sample a program: gnomon record -- program"
             reason, remedy = refusal or explain(
                 number, hardware=spec.hardware, tracepoint=spec.tracepoint, cpu=cpu
             )

@@ -166,8 +166,8 @@ class Numbering:
     """
 
     def __init__(self, program: str, module: str) -> None:
-        self._keys: dict[str, dict[Key, int]] = {name: {} for name in _SHARED}
-        self._rows: dict[str, list[Key]] = {name: [] for name in _SHARED}
+        self._keys: dict[str, dict[Key, int]] = {name: {} for name in _SHARED - {PATHS.name}}
+        self._rows: dict[str, list[Key]] = {name: [] for name in self._keys}
         region = self._number(REGIONS, (_ROOT_NAME, program, module, "", 0, None))
         self._paths = PathNumbers(region)
 
@@ -246,15 +246,14 @@ class Numbering:
     def tables(self) -> tuple[Table, ...]:
         """Return the tables."""
         return tuple(
-            self._paths.table()
-            if schema is PATHS
-            else Table(
-                schema, ((at, *row) if schema.number else row for at, row in enumerate(rows))
-            )
+            self._paths.table() if schema is PATHS else self._table(schema)
             for schema in NUMBERED
             if schema is not LOCATIONS
-            for rows in (self._rows[schema.name],)
         )
+
+    def _table(self, schema: Schema) -> Table:
+        rows = enumerate(self._rows[schema.name])
+        return Table(schema, ((at, *row) if schema.number else row for at, row in rows))
 
 
 def _numbers(own: Sequence[Cell], new: Sequence[int]) -> Numbers:

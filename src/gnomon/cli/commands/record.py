@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,9 +38,6 @@ examples:
   mpirun -n 4 gnomon record --name job -- ./app
 
 Then: gnomon report NAME profile, gnomon view NAME. After a kill: gnomon repair NAME."""
-
-
-_SHORT = {"rate": "-F", "period": "-c", "event": "-e"}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -117,8 +113,18 @@ def parser() -> argparse.ArgumentParser:
         "megabytes: for bug reports and tests of the unwinder",
     )
     p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    spelled = {
+        action.dest.removeprefix("samples:"): action.option_strings[0]
+        for action in p._actions
+        if action.dest.startswith("samples:")
+    }
     # What `gnomon run` takes, so that both do the same.
-    p.set_defaults(capabilities="samples", without="counters,sections", repeat=1)
+    p.set_defaults(
+        capabilities="samples",
+        without="counters,sections",
+        repeat=1,
+        spelled={"samples": spelled},
+    )
     return p
 
 
@@ -131,21 +137,13 @@ def run(arguments: argparse.Namespace) -> int:
         ProgramError: the program cannot be executed.
         GnomonError: the kernel does not let it be sampled.
     """
-    try:
-        return _sample(arguments)
-    except UsageError as error:
-        # It speaks of what `gnomon run` calls the same.
-        told = re.sub(r"--(?:samples-)?(rate|period|event)\b", lambda m: _SHORT[m[1]], str(error))
-        told = told.replace("--samples-", "--").replace("gnomon run [", "gnomon record [")
-        raise UsageError(told) from None
-
-
-def _sample(arguments: argparse.Namespace) -> int:
     is_running = arguments.pid is not None or arguments.all_cpus
     command = run_command.program_of(arguments)
     if not is_running:
         if arguments.duration is not None:
             raise UsageError("-d goes with -p and -a; to limit a program: timeout S program")
+        if not command:
+            raise UsageError("no program to run: gnomon record [options] -- program [arguments]")
         _check_available()
         return run_command.run(arguments)
     if getattr(arguments, "samples:python") is not None:
@@ -177,7 +175,9 @@ def _sample_running(arguments: argparse.Namespace, command: Sequence[str]) -> in
     from gnomon.sampling.sampling_observer import SamplingObserver, SamplingOptions
 
     typed = run_command.typed_options(arguments).get(SAMPLES.name, {})
-    options = SamplingOptions.of(option_values("--", SAMPLES.options, typed))
+    options = SamplingOptions.of(
+        option_values("--", SAMPLES.options, typed, arguments.spelled[SAMPLES.name])
+    )
     pid = arguments.pid or 0
     if pid:
         check_running(pid)

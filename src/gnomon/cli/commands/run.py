@@ -135,8 +135,9 @@ def _measure(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.launch.signals import SignalForwarder
 
     selection = select(
-        CAPABILITIES, arguments.capabilities, arguments.without, typed_options(arguments), TIMES
-    )
+        CAPABILITIES, arguments.capabilities, arguments.without, typed_options(arguments), TIMES,
+        spelled=getattr(arguments, "spelled", None),
+    )  # fmt: skip
     part = plan_part(command, arguments.name, force=arguments.force)
     used = [capability.name for capability in selection.capabilities]
     folder, part = create_staging(part, command, used)

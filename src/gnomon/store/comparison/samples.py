@@ -16,6 +16,7 @@ from gnomon.store import moments, run_directory
 from gnomon.store.profile_query import NOT_ADDED, OF_PLACE, ROOT
 from gnomon.store.run import Run
 from gnomon.store.run_files import Reader
+from gnomon.store.sample_weights import sample_weights
 from gnomon.terminal_text import suffixes
 
 PLACES = ("function", "file", "line", "region", "thread", "process", "rank")
@@ -77,13 +78,8 @@ FROM profile p JOIN paths USING (path) JOIN regions r USING (region) JOIN metric
 WHERE r.kind IN {code} AND p.exclusive IS NOT NULL
 GROUP BY ALL
 """
-# How much of a metric a sample stands for: where samples differ, those that stand for more make the
-# error. Without the samples themselves their number is known of the program.
-_WEIGHTS = """
-SELECT m.name, SUM(s.weight * s.weight) / NULLIF(SUM(s.weight), 0)
-FROM samples s JOIN metrics m USING (metric) WHERE m.how = 'sampled' AND isfinite(s.weight)
-GROUP BY m.name
-"""
+# How much of a metric a sample stands for. Without the samples themselves their number is known of
+# the program.
 _MEAN_WEIGHTS = """
 SELECT m.name, SUM(p.inclusive) / NULLIF(SUM(p.raw), 0)
 FROM profile p JOIN metrics m USING (metric)
@@ -297,7 +293,9 @@ def _weights(side: Side) -> dict[str, float]:
     for run in side.runs:
         if not run.query("SELECT 1 FROM metrics WHERE how = 'sampled' LIMIT 1"):
             continue
-        of_run = dict(run.query(_MEAN_WEIGHTS)) | dict(run.query(_WEIGHTS))
+        of_run = dict(run.query(_MEAN_WEIGHTS))
+        # Where samples differ, those that stand for more make the error.
+        of_run |= {one.name: one.squares / one.total for one in sample_weights(run) if one.total}
         for metric, weight in of_run.items():
             if weight is not None and isfinite(weight) and weight > 0:
                 weights[metric] = max(weights.get(metric, 0.0), float(weight))

@@ -16,6 +16,7 @@ from gnomon.store.code_profile import CodeProfile, CodeSums
 from gnomon.store.hotspots import whole
 from gnomon.store.reports.analysed import analysed
 from gnomon.store.run import Run
+from gnomon.store.sample_weights import sample_weights
 
 if TYPE_CHECKING:
     from gnomon.store.path_values import PathRows
@@ -90,12 +91,6 @@ _COUNTS = """
 SELECT p.metric, COUNT(*) FROM profile p
 WHERE p.path IN (SELECT path FROM paths JOIN regions USING (region) WHERE {which})
 GROUP BY p.metric
-"""
-
-
-_WEIGHTS = """
-SELECT metric, COUNT(*), SUM(weight), SUM(weight * weight) FROM samples
-WHERE weight IS NOT NULL GROUP BY metric
 """
 
 
@@ -212,8 +207,9 @@ def _spreads(run: Run) -> dict[int, float]:
     Kish's design effect (Survey Sampling, 1965, 11.7). Samples at a rate weigh what was counted
     since the one before: of rare events very differently.
     """
-    counted = run.query(_WEIGHTS, threads=1)
-    return {metric: n * squares / total**2 for metric, n, total, squares in counted if total}
+    return {
+        one.metric: one.n * one.squares / one.total**2 for one in sample_weights(run) if one.total
+    }
 
 
 def sampling_error(row: CodeRow, metric: CodeMetric) -> float:
@@ -225,6 +221,6 @@ def sampling_error(row: CodeRow, metric: CodeMetric) -> float:
     if not row.own:
         return 0.0
     of = metric.samples / metric.spread
-    share = min((row.own or 0.0) / (metric.whole * metric.sampled), 1.0)
+    share = min(row.own / (metric.whole * metric.sampled), 1.0)
     share = (share * of + 0.5) / (of + 1)
     return float(metric.sampled * (share * (1 - share) / (of + 1)) ** 0.5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from gnomon.errors import UsageError
-from gnomon.model.tables import BRANCHES, METRICS, OPTIONAL_SCHEMAS, schema_of
+from gnomon.model.tables import METRICS, schema_of
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import hotspots
 from gnomon.store.reports import (
@@ -216,7 +216,7 @@ _TITLES = {
     "coordinates": "positions of locations in a machine or network",
     "modules": "programs and libraries that were loaded",
 }
-"""Of the tables that a run may have."""
+"""Of the tables that a run may have, but those that have a part of their own."""
 
 
 def _has_values(run: Run) -> bool:
@@ -256,10 +256,6 @@ PARTS: tuple[ReportPart, ...] = (
     TableRows("locations", "processes, threads, cores and ranks that have values"),
     TableRows("regions", "regions that have values: sections, functions, lines, ..."),
     TableRows("metrics", "what was measured, in which unit, and how"),
-    *(
-        TableRows(schema.name, _TITLES[schema.name])
-        for schema in OPTIONAL_SCHEMAS
-        if schema is not BRANCHES
-    ),
+    *(TableRows(name, told) for name, told in _TITLES.items()),
 )
 """The first is that of a report that names none."""
