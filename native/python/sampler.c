@@ -63,11 +63,11 @@ static int read_events(PyObject *list, struct event_list *events)
 		unsigned long long config[4], period, more;
 		unsigned int type, exclude;
 
-		if (!PyArg_ParseTuple(PyList_GetItem(list, i), "IKKKKIKppiKIy", &type, &config[0],
+		if (!PyArg_ParseTuple(PyList_GetItem(list, i), "IKKKKIKppiKIpy", &type, &config[0],
 				      &config[1], &config[2], &config[3], &exclude, &period,
 				      &event->is_frequency, &event->counts_more,
 				      &event->spec.leader, &more, &event->precise,
-				      &events->text[i]))
+				      &event->tells_switches, &events->text[i]))
 			return -1;
 		event->more = more;
 		event->spec.type = type;
@@ -103,6 +103,7 @@ static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 				"ring_bytes",  "path",
 				"rank",	       "signal_socket",
 				"kept",	       "kept_bytes",
+				"waking",      "switches_most",
 				NULL};
 	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	struct numbers cpus = {0}, targets = {0};
@@ -112,14 +113,15 @@ static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 	struct gn_sampling_failure failure;
 	struct sampler *self = NULL;
 	PyObject *event_list, *cpu_list, *target_list;
-	unsigned long long ring_bytes, kept_bytes;
+	unsigned long long ring_bytes, kept_bytes, waking, switches_most;
 	int result;
 
 	if (!PyArg_ParseTupleAndKeywords(
-		    args, kwargs, "O!O!O!pIIKyiiyK:Sampler", names, &PyList_Type, &event_list,
+		    args, kwargs, "O!O!O!pIIKyiiyKKK:Sampler", names, &PyList_Type, &event_list,
 		    &PyList_Type, &cpu_list, &PyList_Type, &target_list, &plan.starts_at_exec,
 		    &plan.stack_bytes, &plan.signalled_stack_bytes, &ring_bytes, &output.path,
-		    &output.rank, &plan.signal_socket, &output.kept, &kept_bytes))
+		    &output.rank, &plan.signal_socket, &output.kept, &kept_bytes,
+		    &waking, &switches_most))
 		return NULL;
 	if (read_events(event_list, &events) || read_numbers(cpu_list, &cpus) ||
 	    read_numbers(target_list, &targets))
@@ -134,6 +136,8 @@ static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 	plan.target = targets.value;
 	plan.n_targets = targets.n;
 	plan.ring_bytes = ring_bytes;
+	plan.waking = waking;
+	plan.switches_most = switches_most;
 	output.event = events.text;
 	output.kept_bytes = kept_bytes;
 	if (!*output.kept)
@@ -189,9 +193,11 @@ static PyMethodDef methods[] = {
 static PyType_Slot slots[] = {
 	{Py_tp_doc,
 	 "Sampler(events, cpus, targets, starts_at_exec, stack_bytes, signalled_stack_bytes, "
-	 "ring_bytes, path, rank, signal_socket, kept, kept_bytes)\n\n"
+	 "ring_bytes, path, rank, signal_socket, kept, kept_bytes, waking, "
+	 "switches_most)\n\n"
 	 "Samples until it is stopped. Each event is (type, config, config1, config2, config3, "
-	 "exclude, period, is_frequency, counts_more, leader, sample_type, precise, text). Raises "
+	 "exclude, period, is_frequency, counts_more, leader, sample_type, precise, tells_switches, "
+	 "text). Raises "
 	 "StartError."},
 	{Py_tp_new, sampler_new},
 	{Py_tp_dealloc, sampler_dealloc},

@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 
 #include "group_values.h"
+#include "waits.h"
 
 #define MAPS_LINE 4352
 
@@ -36,8 +37,10 @@ static struct gn_thread **thread_slot(struct gn_processes *all, int32_t tid)
 
 static void free_thread(struct gn_thread **place)
 {
-	if (*place)
+	if (*place) {
 		gn_group_values_free(&(*place)->group_values);
+		gn_waits_forget(*place);
+	}
 	free(*place);
 	*place = NULL;
 }
@@ -175,6 +178,7 @@ static struct gn_thread *new_thread(struct gn_thread **place, struct gn_process 
 		return NULL;
 	thread->process = process;
 	thread->serial = process->serial;
+	thread->pid = process->pid;
 	thread->tid = tid;
 	thread->number = GN_UNNUMBERED;
 	set_name(thread->name, name);
@@ -218,6 +222,19 @@ struct gn_process *gn_processes_find(struct gn_processes *all, int32_t pid)
 	struct gn_process **process = process_slot(all, pid);
 
 	return process ? *process : NULL;
+}
+
+struct gn_thread *gn_processes_find_thread(struct gn_processes *all, int32_t tid)
+{
+	const uint32_t page = (uint32_t)tid / GN_TASKS_PER_PAGE;
+	struct gn_thread *thread;
+	struct gn_process *process;
+
+	if (tid < 0 || page >= GN_TASK_PAGES || !all->thread[page])
+		return NULL;
+	thread = all->thread[page][(uint32_t)tid % GN_TASKS_PER_PAGE];
+	process = thread ? gn_processes_find(all, thread->pid) : NULL;
+	return process && process->serial == thread->serial ? thread : NULL;
 }
 
 /* --- records ---------------------------------------------------------------------------------- */

@@ -27,12 +27,14 @@ struct gn_process {
 };
 
 struct gn_group_values;
+struct gn_thread_waits;
 
 struct gn_thread {
 	struct gn_group_values *group_values; /* NULL: no group has counted in it */
+	struct gn_thread_waits *waits;	      /* NULL: nothing is known of its waits */
 	struct gn_process *process;	      /* lives as long as it has this thread's `serial` */
 	uint64_t serial;
-	int32_t tid;
+	int32_t pid, tid;
 	uint32_t number;
 	char name[GN_TASK_NAME];
 };
@@ -57,6 +59,9 @@ struct gn_thread *gn_processes_thread(struct gn_processes *all, int32_t pid, int
 
 /* The process, NULL if nothing was heard of it. */
 struct gn_process *gn_processes_find(struct gn_processes *all, int32_t pid);
+
+/* The thread of a number, NULL if nothing was heard of it or its process has ended. */
+struct gn_thread *gn_processes_find_thread(struct gn_processes *all, int32_t tid);
 
 /* PERF_RECORD_FORK, EXIT, COMM and MMAP2. 0 or -ENOMEM. */
 int gn_processes_fork(struct gn_processes *all, int32_t pid, int32_t tid, int32_t parent_pid,

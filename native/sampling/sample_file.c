@@ -84,6 +84,27 @@ static const struct gn_record_field jump_fields[] = {
 	GN_RECORD_FIELD(struct gn_sample_jump, cycles, GN_RECORD_U16),
 	GN_RECORD_FIELD(struct gn_sample_jump, flags, GN_RECORD_U8),
 };
+static const struct gn_record_field wait_fields[] = {
+	GN_RECORD_FIELD(struct gn_sample_wait, woken_ns, GN_RECORD_U64),
+	GN_RECORD_FIELD(struct gn_sample_wait, subject, GN_RECORD_U64),
+	GN_RECORD_FIELD(struct gn_sample_wait, sample, GN_RECORD_U32),
+	GN_RECORD_FIELD(struct gn_sample_wait, waker, GN_RECORD_I32),
+	GN_RECORD_FIELD(struct gn_sample_wait, holder, GN_RECORD_I32),
+	GN_RECORD_FIELD(struct gn_sample_wait, call, GN_RECORD_U8),
+	GN_RECORD_FIELD(struct gn_sample_wait, flags, GN_RECORD_U8),
+};
+static const struct gn_record_field rest_fields[] = {
+	GN_RECORD_FIELD(struct gn_sample_rest, ns, GN_RECORD_U64),
+	GN_RECORD_FIELD(struct gn_sample_rest, n, GN_RECORD_U32),
+	GN_RECORD_FIELD(struct gn_sample_rest, thread, GN_RECORD_U32),
+	GN_RECORD_FIELD(struct gn_sample_rest, duration, GN_RECORD_U16),
+	GN_RECORD_FIELD(struct gn_sample_rest, is_runnable, GN_RECORD_U8),
+};
+static const struct gn_record_field span_fields[] = {
+	GN_RECORD_FIELD(struct gn_sample_span, begin_ns, GN_RECORD_U64),
+	GN_RECORD_FIELD(struct gn_sample_span, end_ns, GN_RECORD_U64),
+	GN_RECORD_FIELD(struct gn_sample_span, thread, GN_RECORD_U32),
+};
 
 static const struct gn_record_kind kinds[GN_SAMPLE_KINDS] = {
 	[GN_SAMPLE_SETUP] = GN_RECORD_KIND("setup", struct gn_sample_setup, setup_fields),
@@ -103,6 +124,9 @@ static const struct gn_record_kind kinds[GN_SAMPLE_KINDS] = {
 	[GN_SAMPLE_VALUE] = GN_RECORD_KIND("value", struct gn_sample_value, value_fields),
 	[GN_SAMPLE_DATA] = GN_RECORD_KIND("data", struct gn_sample_data, data_fields),
 	[GN_SAMPLE_JUMP] = GN_RECORD_KIND("jump", struct gn_sample_jump, jump_fields),
+	[GN_SAMPLE_WAIT] = GN_RECORD_KIND("wait", struct gn_sample_wait, wait_fields),
+	[GN_SAMPLE_REST] = GN_RECORD_KIND("rest", struct gn_sample_rest, rest_fields),
+	[GN_SAMPLE_SPAN] = GN_RECORD_KIND("span", struct gn_sample_span, span_fields),
 };
 
 /* Address space alone: 64 GiB hold two billion samples. */

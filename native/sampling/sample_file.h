@@ -28,6 +28,9 @@ enum gn_sample_kind {
 	GN_SAMPLE_VALUE,
 	GN_SAMPLE_DATA,
 	GN_SAMPLE_JUMP,
+	GN_SAMPLE_WAIT,
+	GN_SAMPLE_REST,
+	GN_SAMPLE_SPAN,
 	GN_SAMPLE_KINDS
 };
 
@@ -104,6 +107,7 @@ enum {
 	GN_SAMPLE_SHORTENED = 1u << 1,	 /* its innermost frames are missing: no memory for paths */
 	GN_SAMPLE_KERNEL_ONLY = 1u << 2, /* it has no user stack */
 	GN_SAMPLE_SIGNALLED = 1u << 3, /* its thread was told by a signal, to read its own frames */
+	GN_SAMPLE_LOOKED = 1u << 4,    /* of a wait: its stack was read while it lasted */
 };
 
 /* What an event that is read at samples of another one counted since that one's last sample. */
@@ -140,12 +144,54 @@ enum {
 	GN_JUMP_ABORTS = 1u << 3, /* the transaction */
 };
 
+/*
+ * A wait: its sample has when it began, how many nanoseconds it took, and where. Waits come in the
+ * order of their ends.
+ */
+struct gn_sample_wait {
+	uint64_t woken_ns; /* when the thread could run again; 0: not known */
+	uint64_t subject;  /* address of the futex that it waited for; 0: not known */
+	uint32_t sample;
+	int32_t waker;	/* tid of who woke it, 0: not known */
+	int32_t holder; /* tid of who owned what is at `subject`, if that is a mutex; 0: nobody */
+	uint8_t call;	/* enum gn_wait_call */
+	uint8_t flags;
+	uint16_t zero;
+};
+
+enum {
+	GN_WAIT_RUNNABLE = 1u << 0,	/* it waited for nothing but a CPU */
+	GN_WAIT_BY_INTERRUPT = 1u << 1, /* an interrupt woke it: a timer, a device */
+};
+
+/* Durations are told apart by powers of two, of nanoseconds. */
+#define GN_WAIT_DURATIONS 48u
+
+/* Waits whose stacks are not known, of a thread: their records add up. */
+struct gn_sample_rest {
+	uint64_t ns;
+	uint32_t n;
+	uint32_t thread;
+	uint16_t duration; /* each was at least 1 << duration ns, the last class has all longer ones */
+	uint8_t is_runnable;
+	uint8_t zero;
+	uint32_t zeros;
+};
+
+/* From when to when a thread was measured. */
+struct gn_sample_span {
+	uint64_t begin_ns, end_ns;
+	uint32_t thread;
+	uint32_t zero;
+};
+
 enum gn_loss_kind {
 	GN_LOSS_SAMPLES,   /* the kernel had no room in the ring */
 	GN_LOSS_THROTTLED, /* the kernel took no samples for a while */
 	GN_LOSS_SPOILT,	   /* what was in a ring was no record */
 	GN_LOSS_MEMORY,	   /* no memory for a thread or process */
 	GN_LOSS_PROCESS,   /* a process is not sampled: no events could be opened for it */
+	GN_LOSS_SWITCHES,  /* waits are recorded no longer: there were so many in a second */
 };
 
 struct gn_sample_loss {

@@ -84,6 +84,7 @@ void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampli
 	attr->disabled = !!plan->starts_at_exec;
 	attr->enable_on_exec = !!plan->starts_at_exec;
 	attr->watermark = 1; /* at half a ring, which 0 stands for */
+	attr->context_switch = !!sampled->tells_switches;
 	/* One event tells what the tasks do. */
 	attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = event == 0;
 	if (leader != event)
@@ -299,6 +300,12 @@ void gn_disable_events(const int *fd, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		if (fd[i] >= 0)
 			ioctl(fd[i], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void gn_disable_event(const int *fd, uint32_t n, uint32_t n_events, uint32_t event)
+{
+	for (uint32_t i = event; i < n; i += n_events)
+		gn_disable_events(&fd[i], 1);
 }
 
 void gn_close_events(int *fd, uint32_t n)

@@ -25,6 +25,7 @@ struct gn_sampled_event {
 	int counts_more;  /* a clock that counts the modes, too, in which it is not sampled */
 	uint64_t more;	  /* PERF_SAMPLE_* besides what each sample has (sample_record.h) */
 	uint32_t precise; /* perf_event_attr.precise_ip */
+	int tells_switches; /* and when threads leave a CPU and return; its samples are of waits */
 };
 
 struct gn_sampling_plan {
@@ -39,6 +40,8 @@ struct gn_sampling_plan {
 	uint32_t signalled_stack_bytes; /* the same of signal_events.h, where rings are large */
 	int signal_socket;   /* where processes ask for signals (signal_events.h); -1: none */
 	uint64_t ring_bytes; /* of each CPU, a power of two; less where the kernel grants less */
+	uint64_t waking; /* number of the tracepoint sched:sched_waking; 0: do without */
+	uint64_t switches_most; /* a second: of more the rest is not recorded; 0: any number */
 };
 
 /* What could not be done, for the message. */
@@ -87,6 +90,9 @@ int gn_sampled_events_ring_fd(const struct gn_sampled_events *events, uint32_t c
 void gn_disable_events(const int *fd, uint32_t n);
 void gn_close_events(int *fd, uint32_t n);
 
+/* Of one event alone, of `n_events` that stand together in `fd`. */
+void gn_disable_event(const int *fd, uint32_t n, uint32_t n_events, uint32_t event);
+
 /* As what an event of a plan is opened. */
 void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampling_plan *plan,
 			    uint32_t event);
@@ -98,5 +104,6 @@ void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampli
 #define GN_SAMPLE_TIME_OFFSET 32u
 #define GN_TIME_BEFORE_END 24u
 #define GN_CPU_BEFORE_END 16u
+#define GN_TASK_BEFORE_END 32u
 
 #endif

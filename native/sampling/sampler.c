@@ -23,7 +23,10 @@
 #include "sampled_stack.h"
 #include "signal_events.h"
 #include "thread_times.h"
+#include "wait_look.h"
 #include "waiting_events.h"
+#include "waits.h"
+#include "wakes.h"
 
 #define NICE (-10)
 
@@ -37,6 +40,10 @@
 #define HASTE_MS 10
 #define HASTE_NS NS_PER_S
 
+/* How often threads that wait are looked at where no stacks come with their switches: a wait is met
+ * by chance, the more likely the longer it is. */
+#define LOOK_MS 25
+
 /*
  * Rings are read up to this long ago: what another CPU began to write before is there by then, and
  * records come in the order of their times.
@@ -48,6 +55,8 @@ struct gn_sampler {
 	struct gn_signal_events signals;
 	struct gn_waiting_events waiting;
 	struct gn_thread_times times;
+	struct gn_waits waits;
+	struct gn_wakes wakes;
 	struct gn_processes processes;
 	struct gn_stack_paths paths;
 	struct gn_sample_file out;
@@ -58,9 +67,15 @@ struct gn_sampler {
 	uint64_t n_beyond; /* stacks beyond their copies when haste was last called for */
 	uint64_t haste_until_ns;
 	struct pollfd *polled;	/* one for each ring, the wish to stop, and the socket */
+	uint8_t is_of_switch[GN_SAMPLED_EVENTS_MAX]; /* samples of an event are of waits */
 	uint32_t *polled_event; /* which of its CPU's events a ring is polled by */
 	pthread_t thread;
 	int is_disabled;
+	uint16_t switch_event; /* with its number, where `tells_switches` */
+	int tells_switches;
+	uint64_t switches_most, switches_told, switches_ns;
+	int looks_often; /* no stacks come with switches */
+	char look_buffer[GN_LOOK_BYTES];
 	_Alignas(8) char whole[GN_RING_RECORD_MAX];
 };
 
@@ -90,7 +105,7 @@ static void count_loss(struct gn_sampler *s, const struct perf_event_header *hea
 		.cpu = header ? (uint32_t)before_end(header, GN_CPU_BEFORE_END) : UINT32_MAX,
 	};
 
-	if (kind != GN_LOSS_THROTTLED)
+	if (kind != GN_LOSS_THROTTLED && kind != GN_LOSS_SWITCHES)
 		s->facts.lost += count;
 	gn_sample_append(&s->out, GN_SAMPLE_LOSS, &loss);
 }
@@ -205,6 +220,12 @@ static void on_sample(struct gn_sampler *s, const struct perf_event_header *head
 	if (s->kept.file && taken.stack.abi)
 		gn_kept_stacks_add(&s->kept, thread->process, &taken, s->paths.frame,
 				   s->paths.n_frames, sample.end);
+	if (s->is_of_switch[event]) {
+		if (s->tells_switches)
+			gn_waits_sample(&s->waits, thread, &sample);
+		return;
+	}
+	gn_waits_release(&s->waits);
 	gn_sample_append(&s->out, GN_SAMPLE_SAMPLE, &sample);
 	if (type & PERF_SAMPLE_READ)
 		write_values(s, thread, &taken, numbers);
@@ -213,6 +234,41 @@ static void on_sample(struct gn_sampler *s, const struct perf_event_header *head
 	gn_sample_jumps_write(&s->paths, thread->process, &taken, s->n_written);
 	s->n_written++;
 	s->facts.samples++;
+}
+
+static void on_wake(struct gn_sampler *s, const struct gn_wake *wake)
+{
+	struct gn_thread *thread = gn_processes_find_thread(&s->processes, wake->tid);
+
+	if (thread)
+		gn_waits_wake(thread, wake->time_ns, wake->waker, wake->is_interrupt);
+}
+
+/* The thread is that of the record itself, also where the record names another one. */
+static int on_switch(struct gn_sampler *s, const struct perf_event_header *header)
+{
+	const uint64_t task = before_end(header, GN_TASK_BEFORE_END);
+	const uint64_t time_ns = before_end(header, GN_TIME_BEFORE_END);
+	struct gn_thread *thread;
+	int32_t own[2];
+
+	if (!s->tells_switches)
+		return 0;
+	memcpy(own, &task, sizeof(own));
+	/* A CPU that is idle, or a thread that has ended. */
+	if (own[0] <= 0 || own[1] <= 0)
+		return 0;
+	thread = gn_processes_thread(&s->processes, own[0], own[1]);
+	if (!thread)
+		return -ENOMEM;
+	if (header->misc & PERF_RECORD_MISC_SWITCH_OUT) {
+		gn_waits_leave(&s->waits, thread, time_ns,
+			       header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
+	} else {
+		number_thread(s, thread);
+		gn_waits_return(&s->waits, thread, time_ns);
+	}
+	return 0;
 }
 
 static int on_mapping(struct gn_sampler *s, struct gn_words *words)
@@ -253,6 +309,8 @@ static int on_name(struct gn_sampler *s, const struct perf_event_header *header,
 				   !!(header->misc & PERF_RECORD_MISC_COMM_EXEC));
 	if (!thread)
 		return -ENOMEM;
+	if (s->tells_switches)
+		gn_waits_create(&s->waits, thread, before_end(header, GN_TIME_BEFORE_END), 0);
 	if (thread->number != GN_UNNUMBERED)
 		write_thread(s, thread);
 	if (thread->process->number != GN_UNNUMBERED && task[0] == task[1])
@@ -286,9 +344,21 @@ static void on_count(struct gn_sampler *s, const struct perf_event_header *heade
 				    before_end(header, sizeof(uint64_t)), counted);
 }
 
-static int on_fork(struct gn_sampler *s, struct gn_words *words, int is_exit)
+static void end_waits(struct gn_sampler *s, int32_t tid, uint64_t time_ns)
+{
+	struct gn_thread *thread = gn_processes_find_thread(&s->processes, tid);
+
+	if (!thread || !thread->waits)
+		return;
+	number_thread(s, thread);
+	gn_waits_exit(&s->waits, thread, time_ns);
+}
+
+static int on_fork(struct gn_sampler *s, const struct perf_event_header *header,
+		   struct gn_words *words, int is_exit)
 {
 	uint32_t task[2], parent[2], thread[2];
+	int failed;
 
 	/* pid, ppid; tid, ptid */
 	gn_words_take_two(words, task);
@@ -299,11 +369,17 @@ static int on_fork(struct gn_sampler *s, struct gn_words *words, int is_exit)
 	parent[1] = thread[1];
 	if (is_exit) {
 		number_ended(s, task[0], thread[0]);
+		end_waits(s, (int32_t)thread[0], before_end(header, GN_TIME_BEFORE_END));
 		gn_processes_exit(&s->processes, (int32_t)task[0], (int32_t)thread[0]);
 		return 0;
 	}
-	return gn_processes_fork(&s->processes, (int32_t)task[0], (int32_t)thread[0],
-				 (int32_t)parent[0], (int32_t)parent[1]);
+	failed = gn_processes_fork(&s->processes, (int32_t)task[0], (int32_t)thread[0],
+				   (int32_t)parent[0], (int32_t)parent[1]);
+	if (!failed && s->tells_switches)
+		gn_waits_create(&s->waits,
+				gn_processes_find_thread(&s->processes, (int32_t)thread[0]),
+				before_end(header, GN_TIME_BEFORE_END), 1);
+	return failed;
 }
 
 static void on_record(struct gn_sampler *s, const struct perf_event_header *header)
@@ -312,7 +388,12 @@ static void on_record(struct gn_sampler *s, const struct perf_event_header *head
 	int failed = 0;
 
 	if (header->type == PERF_RECORD_SAMPLE) {
-		on_sample(s, header);
+		struct gn_wake wake;
+
+		if (gn_wakes_take(&s->wakes, header, &wake))
+			on_wake(s, &wake);
+		else
+			on_sample(s, header);
 		return;
 	}
 	/* Behind every other record stand the words of sample_id_all. */
@@ -327,13 +408,17 @@ static void on_record(struct gn_sampler *s, const struct perf_event_header *head
 		failed = on_name(s, header, &words);
 		break;
 	case PERF_RECORD_FORK:
-		failed = on_fork(s, &words, 0);
+		failed = on_fork(s, header, &words, 0);
 		break;
 	case PERF_RECORD_EXIT:
-		failed = on_fork(s, &words, 1);
+		failed = on_fork(s, header, &words, 1);
 		break;
 	case PERF_RECORD_READ:
 		on_count(s, header, &words);
+		break;
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		failed = on_switch(s, header);
 		break;
 	case PERF_RECORD_LOST:
 		gn_words_take_one(&words);
@@ -516,13 +601,81 @@ static void disable_all(const struct gn_sampler *s)
 	gn_signal_events_disable(&s->signals);
 }
 
+/* Threads that have just begun to wait are looked at as long as they do. */
+static void look_at_waits(struct gn_sampler *s)
+{
+	struct gn_thread *thread;
+
+	while ((thread = gn_waits_next(&s->waits))) {
+		struct gn_sample_sample sample;
+		struct gn_wait_look look;
+		int has_stack;
+
+		if (gn_processes_find_thread(&s->processes, thread->tid) != thread)
+			continue;
+		if (!gn_wait_look_at(thread, &s->paths, s->look_buffer, &look,
+				     thread->waits->has_sample ? NULL : &sample, &has_stack)) {
+			sample.event = s->switch_event;
+			gn_waits_look(thread, &look, has_stack ? &sample : NULL);
+		}
+	}
+}
+
+/* At the end of the recording: of threads that still run, and those that wait. */
+static void end_all_waits(struct gn_sampler *s)
+{
+	const uint64_t time_ns = now_ns(CLOCK_MONOTONIC);
+
+	for (uint32_t page = 0; s->tells_switches && page < GN_TASK_PAGES; page++)
+		for (uint32_t i = 0; s->processes.thread[page] && i < GN_TASKS_PER_PAGE; i++)
+			if (s->processes.thread[page][i])
+				end_waits(s, s->processes.thread[page][i]->tid, time_ns);
+	gn_waits_tell(&s->waits, time_ns, 1);
+}
+
+static void stop_switches(struct gn_sampler *s)
+{
+	const uint32_t event = s->switch_event;
+	struct perf_event_attr *attr = &s->events.attr[event];
+
+	/* Those that are opened from now on, too. */
+	attr->context_switch = 0;
+	attr->freq = 0;
+	attr->sample_period = 0;
+	gn_disable_event(s->events.fd, s->events.n_fds, s->events.n_events, event);
+	gn_disable_event(s->waiting.fd, s->waiting.n_fds, s->events.n_events, event);
+	gn_signal_events_disable_one(&s->signals, event);
+	gn_disable_events(s->wakes.fd, s->wakes.n_fds);
+}
+
+/* Of programs that switch too often it is not told where they wait, but where they run. */
+static void limit_switches(struct gn_sampler *s, uint64_t *next_ns)
+{
+	const uint64_t elapsed = s->paths.read_ns - s->switches_ns;
+	const uint64_t n = s->waits.n - s->switches_told;
+
+	if (!s->switches_most || !s->tells_switches || elapsed < NS_PER_S)
+		return;
+	if (s->switches_ns && n > s->switches_most * (elapsed / NS_PER_S + 1)) {
+		stop_switches(s);
+		read_rings(s, next_ns, UINT64_MAX);
+		end_all_waits(s);
+		s->tells_switches = 0;
+		count_loss(s, NULL, GN_LOSS_SWITCHES, n * NS_PER_S / elapsed);
+	}
+	s->switches_told = s->waits.n;
+	s->switches_ns = s->paths.read_ns;
+}
+
 static int wait_ms(struct gn_sampler *s)
 {
 	if (s->paths.n_beyond > s->n_beyond) {
 		s->n_beyond = s->paths.n_beyond;
 		s->haste_until_ns = s->paths.read_ns + HASTE_NS;
 	}
-	return s->paths.read_ns < s->haste_until_ns ? HASTE_MS : WAIT_MS;
+	if (s->paths.read_ns < s->haste_until_ns)
+		return HASTE_MS;
+	return s->looks_often ? LOOK_MS : WAIT_MS;
 }
 
 static void *read_until_stopped(void *argument)
@@ -541,6 +694,9 @@ static void *read_until_stopped(void *argument)
 			answer_all(s, next_ns);
 		pass_ended(s);
 		read_rings(s, next_ns, now_ns(CLOCK_MONOTONIC) - SETTLED_NS);
+		look_at_waits(s);
+		gn_waits_tell(&s->waits, s->paths.read_ns, 0);
+		limit_switches(s, next_ns);
 		/* A full disk: the program goes on, without being interrupted for nothing. */
 		if (gn_record_file_status(s->out.file) && !s->is_disabled) {
 			disable_all(s);
@@ -549,6 +705,7 @@ static void *read_until_stopped(void *argument)
 	}
 	disable_all(s);
 	read_rings(s, next_ns, UINT64_MAX);
+	end_all_waits(s);
 	s->facts.cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	write_cost(s);
 	gn_thread_times_write(&s->times, &s->out);
@@ -564,6 +721,8 @@ static void free_sampler(struct gn_sampler *s)
 		close(s->polled[s->events.n_cpus].fd);
 	gn_stack_paths_end(&s->paths);
 	gn_processes_end(&s->processes);
+	gn_waits_end(&s->waits);
+	gn_wakes_end(&s->wakes);
 	gn_sample_file_close(&s->out);
 	gn_kept_stacks_close(&s->kept);
 	gn_signal_events_end(&s->signals);
@@ -640,6 +799,22 @@ int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan 
 		goto fail;
 	gn_signal_events_begin(&s->signals, plan->signal_socket, &s->events);
 	result = gn_thread_times_begin(&s->times, plan, &s->events);
+	if (result)
+		goto fail;
+	for (uint32_t i = 0; i < plan->n_events; i++) {
+		if (!plan->event[i].tells_switches)
+			continue;
+		s->is_of_switch[i] = 1;
+		s->tells_switches = 1;
+		s->switch_event = (uint16_t)i;
+		s->looks_often = !plan->event[i].period;
+	}
+	s->switches_most = plan->switches_most;
+	/* Who wakes whom is more than some users may know. */
+	if (gn_wakes_begin(&s->wakes, plan, &s->events))
+		gn_wakes_end(&s->wakes);
+	result = gn_waits_begin(&s->waits, &s->out, &s->n_written,
+				plan->starts_at_exec ? 0 : now_ns(CLOCK_MONOTONIC));
 	if (result)
 		goto fail;
 	s->facts.ring_bytes = s->events.ring_bytes;

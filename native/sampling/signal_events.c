@@ -304,3 +304,10 @@ void gn_signal_events_disable(const struct gn_signal_events *signals)
 	     process = process->next)
 		gn_disable_events(process->fd, process->n_fds);
 }
+
+void gn_signal_events_disable_one(const struct gn_signal_events *signals, uint32_t event)
+{
+	for (const struct gn_signal_process *process = signals->first; process;
+	     process = process->next)
+		gn_disable_event(process->fd, process->n_fds, signals->events->n_events, event);
+}

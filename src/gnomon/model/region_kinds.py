@@ -40,6 +40,7 @@ class RegionKind(NamedTuple):
 KINDS = (
     RegionKind("hpm", "program and sections", "section", is_section=True),
     RegionKind("cpu", "functions and lines", "function", is_code=True),
+    RegionKind("wait", "waits", "wait", is_code=True),
     RegionKind("mpi", "MPI calls", "call"),
     RegionKind("io", "I/O", "call"),
     RegionKind("memory", "memory", "memory"),

@@ -205,11 +205,15 @@ SAMPLES = Schema(
         Column("time_ns", "BIGINT", "when, in nanoseconds since 1970", True, is_moment=True),
         Column("address", "BIGINT", "of the instruction, in its module", True),
         Column("weight", "DOUBLE", "how much of the metric it stands for"),
-        # Runs of before have none of these three (store/later_columns.py).
+        # Runs of before have none of these (store/later_columns.py).
         Column("data_address", "BIGINT", "of the data that were accessed", True),
         Column("data_source", "VARCHAR", "how they were accessed: load, L2 hit; '' if unknown",
                True),
         Column("latency", "BIGINT", "what the PMU gives as the weight of the access: mostly cycles",
+               True),
+        Column("woken_by", "VARCHAR", "of a wait: the thread that ended it, or interrupt; '' if "
+               "unknown", True),
+        Column("held_by", "VARCHAR", "of a wait for a lock: the thread that had it; '' if unknown",
                True),
     ),
     is_bulk=True,

@@ -44,6 +44,41 @@ class CallPaths(NamedTuple):
         )
 
 
+    def with_leaves(
+        self, parents: NDArray[np.int64], regions: NDArray[np.int64]
+    ) -> tuple[CallPaths, NDArray[np.int64]]:
+        """Return the tree with a path to each region below each parent, and the numbers of these.
+
+        Args:
+            parents: paths of the tree.
+            regions: of each of them one, which need not be others than those before.
+        """
+        n_regions = int(regions.max(initial=0)) + 1
+        keys, own = np.unique(parents * n_regions + regions, return_inverse=True)
+        above = keys // n_regions
+        tree = CallPaths(
+            np.concatenate((self.parents, above)),
+            np.concatenate((self.regions, keys % n_regions)),
+            np.concatenate((self.depths, self.depths[above] + 1)),
+            self.of_nodes,
+        )
+        return tree, len(self.parents) + own.reshape(-1).astype(np.int64)
+
+
+def used_nodes(
+    parents: NDArray[np.uint32], of_samples: NDArray[np.uint32]
+) -> NDArray[np.bool_]:
+    """Return which nodes samples have, and those that these are called from."""
+    is_used = np.zeros(len(parents), bool)
+    nodes = np.unique(of_samples[of_samples != NONE])
+    while len(nodes):
+        is_used[nodes] = True
+        above = np.unique(parents[nodes])
+        above = above[above != NONE]
+        nodes = above[~is_used[above]]
+    return is_used
+
+
 def call_paths(
     node_places: NDArray[np.uint32],
     node_parents: NDArray[np.uint32],

@@ -24,21 +24,25 @@ NONE = 0xFFFFFFFF
 KERNEL, CUT, FILE, JIT = range(4)
 """Kinds of modules."""
 
-LOST, THROTTLED, SPOILT, NO_MEMORY, NOT_SAMPLED = range(5)
+LOST, THROTTLED, SPOILT, NO_MEMORY, NOT_SAMPLED, SWITCHES = range(6)
 """Kinds of losses."""
 
 COMPLETE, BEYOND_COPY, NO_RULES, BAD_MEMORY, TOO_DEEP = range(5)
 """Ends of stacks: it was unwound to its root, or why it was not (enum gn_unwind_end)."""
 
-GUESSED, SHORTENED, KERNEL_ONLY, SIGNALLED = 1, 2, 4, 8
+GUESSED, SHORTENED, KERNEL_ONLY, SIGNALLED, LOOKED = 1, 2, 4, 8, 16
 """Flags of samples."""
 
 MISPREDICTED, PREDICTED = 1, 2
 """Flags of jumps: with neither it is not known."""
 
+RUNNABLE, BY_INTERRUPT = 1, 2
+"""Flags of waits: for nothing but a CPU; ended by an interrupt."""
+
 NEEDED_KINDS = ("setup", "event", "module", "path", "place", "node", "branch", "process", "thread",
                 "sample", "loss", "cost", "kernel", "time")  # fmt: skip
-_KINDS = (*NEEDED_KINDS, "value", "data", "jump")
+_LATER_KINDS = ("value", "data", "jump", "wait", "rest", "span")
+_KINDS = (*NEEDED_KINDS, *_LATER_KINDS)
 
 _TEXT_MOST = 1000
 # What is looked at after the file was read.
@@ -49,15 +53,18 @@ _FIELDS = {
     "value": ("value", "sample", "event"),
     "data": ("address", "source", "latency", "sample"),
     "jump": ("from_place", "to_place", "sample", "cycles", "flags"),
+    "wait": ("woken_ns", "subject", "sample", "waker", "holder", "call", "flags"),
+    "rest": ("ns", "n", "thread", "duration", "is_runnable"),
+    "span": ("begin_ns", "end_ns", "thread"),
 }
 # Fields of several bytes.
 _BYTES = ("name", "build_id")
-_SIGNED = ("pid", "tid")
+_SIGNED = ("pid", "tid", "waker", "holder")
 # Files of before have no kinds but those that are needed.
 _NO_RECORDS = np.dtype(
     [
         (name, np.uint64)
-        for name in dict.fromkeys((*_FIELDS["value"], *_FIELDS["data"], *_FIELDS["jump"]))
+        for name in dict.fromkeys(name for kind in _LATER_KINDS for name in _FIELDS[kind])
     ]
 )
 _EVENT_KEYS: dict[str, type | tuple[type, ...]] = {
@@ -118,6 +125,9 @@ class SampleFile(NamedTuple):
             others counted.
         data: with those of struct gn_sample_data: which data samples were taken at.
         jumps: with those of struct gn_sample_jump: branches that were taken before samples.
+        waits: with those of struct gn_sample_wait: of samples that are waits.
+        rest: with those of struct gn_sample_rest: waits whose stacks are not known.
+        spans: with those of struct gn_sample_span: from when to when threads were measured.
         losses: with those of struct gn_sample_loss.
         cpu_ns: CPU time that reading them took; 0 of a killed `gnomon run`.
         left_out: samples of processes that had events of their own beside those of all.
@@ -141,6 +151,9 @@ class SampleFile(NamedTuple):
     values: NDArray[np.void]
     data: NDArray[np.void]
     jumps: NDArray[np.void]
+    waits: NDArray[np.void]
+    rest: NDArray[np.void]
+    spans: NDArray[np.void]
     losses: NDArray[np.void]
     cpu_ns: int
     left_out: int
@@ -216,6 +229,9 @@ def _checked(
         values=values,
         data=_of_samples(columns.get("data"), len(samples)),
         jumps=jumps,
+        waits=_of_samples(columns.get("wait"), len(samples)),
+        rest=_of_threads(columns.get("rest"), len(threads)),
+        spans=_of_threads(columns.get("span"), len(threads)),
         losses=columns["loss"],
         cpu_ns=_small(columns["cost"]["cpu_ns"].sum()),
         left_out=_small(columns["cost"]["left_out"].sum()),
@@ -238,6 +254,14 @@ def _of_samples(records: NDArray[np.void] | None, n: int) -> NDArray[np.void]:
     if records is None:
         return np.empty(0, _NO_RECORDS)
     return records[records["sample"] < n]
+
+
+def _of_threads(records: NDArray[np.void] | None, n: int) -> NDArray[np.void]:
+    """Return records of threads, each of which has to be there."""
+    if records is None:
+        return np.empty(0, _NO_RECORDS)
+    _below("thread of a record", records["thread"], n)
+    return records
 
 
 def _check_fields(kind: str, dtype: np.dtype[np.void]) -> None:

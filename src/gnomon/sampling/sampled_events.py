@@ -46,6 +46,7 @@ class SampledEvent(NamedTuple):
         precise: how close to the event the instruction is to be, 0 to 3 (`:ppp`).
         counts_more: it is a clock that counts the kernel's time, too, and is not sampled there.
         has_branches: its samples have the branches that were taken before them.
+        tells_switches: it tells when threads leave a CPU and return; its samples are of waits.
     """
 
     event: Event
@@ -55,6 +56,7 @@ class SampledEvent(NamedTuple):
     precise: int = 0
     counts_more: bool = False
     has_branches: bool = False
+    tells_switches: bool = False
 
     @property
     def is_clock(self) -> bool:

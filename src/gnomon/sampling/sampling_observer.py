@@ -23,7 +23,7 @@ from gnomon.launch.process import raise_nofile
 from gnomon.launch.process_result import ProcessResult
 from gnomon.model.capability_result import Collected
 from gnomon.named_tuple import NamedTuple
-from gnomon.sampling import rights
+from gnomon.sampling import rights, switch_events
 from gnomon.sampling._sampler import FILE, MAP, OPEN, Sampler, StartError
 from gnomon.sampling.kept_files import kept_file
 from gnomon.sampling.sampled_events import UNSEEN_KERNEL, SampledEvent, SampledEvents, choose
@@ -52,6 +52,7 @@ class SamplingOptions(NamedTuple):
         python_stack_kb: the same of Python processes, which have events of their own.
         has_trampolines: Python functions are told by perf trampolines of their interpreters.
         keep_mb: of registers and stacks that are kept in the run, 0 for none.
+        off_cpu: whether waits are recorded, too: `switch_events.YES`, `NO` or `AUTO`.
     """
 
     events: SampledEvents
@@ -59,6 +60,7 @@ class SamplingOptions(NamedTuple):
     python_stack_kb: int
     has_trampolines: bool = False
     keep_mb: int = 0
+    off_cpu: str = switch_events.NO
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> SamplingOptions:
@@ -75,7 +77,14 @@ class SamplingOptions(NamedTuple):
         )
         given = options["stack"]
         has_trampolines, keep_mb = options["python"], options["keep-stacks"] or 0
-        return cls(events, given or STACK_KB, given or STACK_KB_MOST, has_trampolines, keep_mb)
+        return cls(
+            events,
+            given or STACK_KB,
+            given or STACK_KB_MOST,
+            has_trampolines,
+            keep_mb,
+            options["off-cpu"],
+        )
 
 
 class SamplingObserver(Observer):
@@ -99,6 +108,10 @@ class SamplingObserver(Observer):
         self._folder = folder
         self._events = list(options.events.events)
         self._notes = list(options.events.notes)
+        self._off_cpu = options.off_cpu
+        if self._off_cpu != switch_events.NO:
+            event = switch_events.switches()
+            self._events.append(event._replace(leader=len(self._events)))
         self._stack_bytes = options.stack_kb << 10
         self._python_stack_bytes = options.python_stack_kb << 10
         self._has_trampolines = options.has_trampolines
@@ -221,11 +234,22 @@ class SamplingObserver(Observer):
             signal_socket=-1 if self._signals is None else self._signals.fileno(),
             kept=kept,
             kept_bytes=self._keep_mb << 20,
+            waking=switch_events.waking() if self._has_wait_stacks else 0,
+            switches_most=switch_events.SWITCHES_MOST if self._off_cpu == switch_events.AUTO else 0,
         )
+
+    @property
+    def _has_wait_stacks(self) -> bool:
+        return any(event.tells_switches and event.period for event in self._events)
 
     def _leave_out_kernel(self, error: StartError) -> None:
         """Sample user mode alone; where that is not the event, say that it is refused."""
-        narrower = [event.narrowed() for event in self._events]
+        if self._off_cpu == switch_events.AUTO:
+            self._events = [event for event in self._events if not event.tells_switches]
+        narrower = [
+            switch_events.without_stacks(event) if event.tells_switches else event.narrowed()
+            for event in self._events
+        ]
         for number, event in enumerate(narrower):
             if event is None:
                 raise self._refused(StartError(error.args[0], OPEN, number, error.args[3]))
@@ -237,6 +261,11 @@ class SamplingObserver(Observer):
             f"samples: of user code alone, {rest}; to sample the kernel, too: "
             "sudo sysctl kernel.perf_event_paranoid=1"
         )
+        if any(event.tells_switches for event in self._events):
+            self._notes.append(
+                "waits: of long ones alone is known where they were, of all how long they took; to "
+                "know all of them: sudo sysctl kernel.perf_event_paranoid=1"
+            )
 
     def _refused(self, error: StartError) -> ObserverError:
         number, step, event, cpu = error.args
@@ -288,7 +317,7 @@ def _listening(folder: Path, name: str) -> socket.socket | None:
 
 def _arguments(
     sampled: SampledEvent, events: Sequence[SampledEvent]
-) -> tuple[int, int, int, int, int, int, int, bool, bool, int, int, int, bytes]:
+) -> tuple[int, int, int, int, int, int, int, bool, bool, int, int, int, bool, bytes]:
     encoding = sampled.event.spec.terms[0].encoding
     return (
         encoding.type,
@@ -303,6 +332,7 @@ def _arguments(
         sampled.leader,
         sampled.sample_type,
         sampled.precise,
+        sampled.tells_switches,
         json.dumps(describe(sampled, events)).encode(),
     )
 
@@ -322,6 +352,8 @@ def describe(sampled: SampledEvent, events: Sequence[SampledEvent]) -> dict[str,
         "scope": str(event.info.scope),
         "component": event.info.component,
     }
+    if sampled.tells_switches:
+        described["is_wait"] = True
     if leader is not sampled:
         described["read_with"] = leader.event.name
     return described

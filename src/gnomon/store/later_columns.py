@@ -7,7 +7,7 @@ from gnomon.model.tables import METRICS, REGIONS, SAMPLES, Schema
 _LATER = {
     METRICS.name: ("aggregation", "absent_is_zero", "reproducible", "dilated"),
     REGIONS.name: ("inlined",),
-    SAMPLES.name: ("data_address", "data_source", "latency"),
+    SAMPLES.name: ("data_address", "data_source", "latency", "woken_by", "held_by"),
 }
 
 

@@ -33,6 +33,7 @@ _EPILOG = """\
 examples:
   gnomon record -- ./app -n 100
   gnomon record -e page-faults,cpu-clock -- ./app
+  gnomon record --off-cpu -- ./app -n 100
   gnomon record -p 4711 -d 10
   gnomon record -a -- sleep 5
   mpirun -n 4 gnomon record --name job -- ./app
@@ -104,6 +105,14 @@ def parser() -> argparse.ArgumentParser:
         action="store_const",
         const=True,
         help=BRANCHES_HELP,
+    )
+    p.add_argument(
+        "--off-cpu",
+        dest="samples:off-cpu",
+        action="store_const",
+        const="yes",
+        default="no",
+        help="also record where threads wait, for how long, for what, and what wakes them",
     )
     p.add_argument(
         "--keep-stacks",
