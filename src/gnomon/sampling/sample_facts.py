@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gnomon.sampling.python_call_paths import unread_note
 from gnomon.sampling.sample_file import (
     BAD_MEMORY,
@@ -18,6 +20,7 @@ from gnomon.sampling.sample_file import (
     NOT_SAMPLED,
     SHORTENED,
     SPOILT,
+    SWITCHES,
     THROTTLED,
     TOO_DEEP,
 )
@@ -41,14 +44,17 @@ def facts_of(samples: SampleFile) -> Mapping[str, int]:
     Returns:
         Numbers of samples, but `cpu_us`, the recorder's CPU time in microseconds.
     """
-    flags, ends = samples.samples["flags"], samples.samples["end"]
+    is_wait = np.zeros(len(samples.samples), bool)
+    is_wait[samples.waits["sample"].astype(np.int64)] = True
+    taken = samples.samples[~is_wait]
+    flags, ends = taken["flags"], taken["end"]
     has_stack = (flags & KERNEL_ONLY) == 0
     losses = {
         kind: int(samples.losses["count"][samples.losses["kind"] == kind].sum())
-        for kind in (LOST, THROTTLED, SPOILT, NO_MEMORY, NOT_SAMPLED)
+        for kind in (LOST, THROTTLED, SPOILT, NO_MEMORY, NOT_SAMPLED, SWITCHES)
     }
     return {
-        "samples": len(samples.samples),
+        "samples": len(taken),
         "lost": losses[LOST] + losses[SPOILT],
         "throttled": losses[THROTTLED],
         "without_memory": losses[NO_MEMORY],
@@ -60,6 +66,13 @@ def facts_of(samples: SampleFile) -> Mapping[str, int]:
         "guessed": int(((flags & GUESSED) != 0).sum()),
         "shortened": int(((flags & SHORTENED) != 0).sum()),
         "cpu_us": samples.cpu_ns // 1000,
+        **({} if not any("is_wait" in event for event in samples.events) else {
+            "waits": int(is_wait.sum()) + int(samples.rest["n"].sum()),
+            "wait_stacks": int(is_wait.sum()),
+            "wait_us": int(samples.samples["weight"][is_wait].sum()) // 1000,
+            "wait_us_without": int(samples.rest["ns"].sum()) // 1000,
+            "switches_per_second": losses[SWITCHES],
+        }),
     }
 
 
@@ -89,11 +102,28 @@ def notes(facts: Mapping[str, int]) -> Iterator[str]:
         )
     if facts.get("python_processes_unread"):
         yield unread_note(facts["python_processes_unread"])
+    yield from _of_waits(facts)
     cut = stacks - facts.get("complete", 0)
     if cut > _CUT_WORTH_SAYING * stacks:
         yield (
             f"samples: {100 * cut / stacks:.1f} % of the stacks are not complete; these stand "
             f"below (truncated): {_reasons(facts, stacks)}"
+        )
+
+
+def _of_waits(facts: Mapping[str, int]) -> Iterator[str]:
+    if facts.get("switches_per_second"):
+        yield (
+            f"waits: recorded for a while alone: threads leave their CPUs "
+            f"{facts['switches_per_second']:,} times a second, and to record that would cost more "
+            "than 2 %; --samples-off-cpu yes does all the same"
+        )
+    waits, stacks = facts.get("waits", 0), facts.get("wait_stacks", 0)
+    without = facts.get("wait_us_without", 0)
+    if without > _CUT_WORTH_SAYING * (facts.get("wait_us", 0) + without):
+        yield (
+            f"waits: the stacks of {stacks:,} of {waits:,} were taken; how long the others took is "
+            "known, and estimated where they were"
         )
 
 

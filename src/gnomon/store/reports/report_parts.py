@@ -38,6 +38,7 @@ from gnomon.store.reports.report_part import (
     ReportPart,
     Request,
 )
+from gnomon.store.reports.waits_part import Waits
 from gnomon.store.run import Run
 from gnomon.units import printable
 
@@ -251,6 +252,7 @@ PARTS: tuple[ReportPart, ...] = (
     Profile(),
     Tree(),
     Callers(),
+    Waits(),
     Branches(),
     Facts(),
     TableRows("locations", "processes, threads, cores and ranks that have values"),

@@ -66,10 +66,20 @@ def sampled_tables(run: Run, tables: Sequence[Table], width: int) -> list[Screen
         ScreenTable(
             [*_title(run.head, metric, width), heads],
             functions,
-            list(_callers(run, shown[0], path_values.of_rows(run, paths, read), width)),
+            [
+                *_callers(run, shown[0], path_values.of_rows(run, paths, read), width),
+                *_waits(run, tables, width),
+            ],
             _FEWEST,
         )
     ]
+
+
+def _waits(run: Run, tables: Sequence[Table], width: int) -> Iterator[str]:
+    from gnomon.store.reports import waits_part
+
+    if any(row["name"] == waits_part.METRIC_NAME for row in rows_of(tables, "metrics")):
+        yield from filled(waits_part.summary(run), width, "  ", "    ")
 
 
 def _functions(shown: Sequence[CodeRow], metric: CodeMetric, width: int) -> Iterator[str]:
