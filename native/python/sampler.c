@@ -97,14 +97,11 @@ static PyObject *raise_start_error(int error, const struct gn_sampling_failure *
 
 static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"events",      "cpus",
-				"targets",     "starts_at_exec",
-				"stack_bytes", "signalled_stack_bytes",
-				"ring_bytes",  "path",
-				"rank",	       "signal_socket",
-				"kept",	       "kept_bytes",
-				"waking",      "switches_most",
-				NULL};
+	static char *names[] = {"events",	  "cpus",	   "targets",
+				"starts_at_exec", "stack_bytes",   "signalled_stack_bytes",
+				"ring_bytes",	  "path",	   "rank",
+				"signal_socket",  "kept",	   "kept_bytes",
+				"waking",	  "switches_most", NULL};
 	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	struct numbers cpus = {0}, targets = {0};
 	struct event_list events = {0};
@@ -120,8 +117,8 @@ static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 		    args, kwargs, "O!O!O!pIIKyiiyKKK:Sampler", names, &PyList_Type, &event_list,
 		    &PyList_Type, &cpu_list, &PyList_Type, &target_list, &plan.starts_at_exec,
 		    &plan.stack_bytes, &plan.signalled_stack_bytes, &ring_bytes, &output.path,
-		    &output.rank, &plan.signal_socket, &output.kept, &kept_bytes,
-		    &waking, &switches_most))
+		    &output.rank, &plan.signal_socket, &output.kept, &kept_bytes, &waking,
+		    &switches_most))
 		return NULL;
 	if (read_events(event_list, &events) || read_numbers(cpu_list, &cpus) ||
 	    read_numbers(target_list, &targets))
@@ -196,7 +193,8 @@ static PyType_Slot slots[] = {
 	 "ring_bytes, path, rank, signal_socket, kept, kept_bytes, waking, "
 	 "switches_most)\n\n"
 	 "Samples until it is stopped. Each event is (type, config, config1, config2, config3, "
-	 "exclude, period, is_frequency, counts_more, leader, sample_type, precise, tells_switches, "
+	 "exclude, period, is_frequency, counts_more, leader, sample_type, precise, "
+	 "tells_switches, "
 	 "text). Raises "
 	 "StartError."},
 	{Py_tp_new, sampler_new},

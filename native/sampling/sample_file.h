@@ -172,7 +172,8 @@ struct gn_sample_rest {
 	uint64_t ns;
 	uint32_t n;
 	uint32_t thread;
-	uint16_t duration; /* each was at least 1 << duration ns, the last class has all longer ones */
+	uint16_t duration; /* each was at least 1 << duration ns, the last class has all longer ones
+			    */
 	uint8_t is_runnable;
 	uint8_t zero;
 	uint32_t zeros;

@@ -22,9 +22,9 @@ struct gn_sampled_event {
 	struct gn_event_spec spec;
 	uint64_t period; /* events, or nanoseconds, per sample; samples per second: */
 	int is_frequency;
-	int counts_more;  /* a clock that counts the modes, too, in which it is not sampled */
-	uint64_t more;	  /* PERF_SAMPLE_* besides what each sample has (sample_record.h) */
-	uint32_t precise; /* perf_event_attr.precise_ip */
+	int counts_more;    /* a clock that counts the modes, too, in which it is not sampled */
+	uint64_t more;	    /* PERF_SAMPLE_* besides what each sample has (sample_record.h) */
+	uint32_t precise;   /* perf_event_attr.precise_ip */
 	int tells_switches; /* and when threads leave a CPU and return; its samples are of waits */
 };
 
@@ -38,9 +38,9 @@ struct gn_sampling_plan {
 	int starts_at_exec;		/* sampling begins when the target executes a program */
 	uint32_t stack_bytes;		/* to copy with each sample: a multiple of 8 below 64 KiB */
 	uint32_t signalled_stack_bytes; /* the same of signal_events.h, where rings are large */
-	int signal_socket;   /* where processes ask for signals (signal_events.h); -1: none */
-	uint64_t ring_bytes; /* of each CPU, a power of two; less where the kernel grants less */
-	uint64_t waking; /* number of the tracepoint sched:sched_waking; 0: do without */
+	int signal_socket;	/* where processes ask for signals (signal_events.h); -1: none */
+	uint64_t ring_bytes;	/* of each CPU, a power of two; less where the kernel grants less */
+	uint64_t waking;	/* number of the tracepoint sched:sched_waking; 0: do without */
 	uint64_t switches_most; /* a second: of more the rest is not recorded; 0: any number */
 };
 

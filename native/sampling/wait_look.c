@@ -53,8 +53,7 @@ static int read_call(const struct gn_thread *thread, struct call_now *call)
 		return 0;
 	line[bytes] = '\0';
 	memset(call, 0, sizeof(*call));
-	n = sscanf(line,
-		   "%ld 0x%" SCNx64 " 0x%*x 0x%*x 0x%*x 0x%*x 0x%*x 0x%" SCNx64 " 0x%" SCNx64,
+	n = sscanf(line, "%ld 0x%" SCNx64 " 0x%*x 0x%*x 0x%*x 0x%*x 0x%*x 0x%" SCNx64 " 0x%" SCNx64,
 		   &call->number, &call->argument, &call->sp, &call->pc);
 	if (n == 4)
 		return 1;
@@ -155,8 +154,8 @@ static int unwind(const struct gn_thread *thread, struct gn_stack_paths *paths, 
 		return 0;
 	registers[is_x86 ? X86_SP : ARM_SP] = call->sp;
 	registers[is_x86 ? X86_PC : ARM_PC] = call->pc;
-	stack.n_registers = (size_t)__builtin_popcountll(
-		gn_unwind_perf_mask((enum gn_unwind_machine)machine));
+	stack.n_registers =
+		(size_t)__builtin_popcountll(gn_unwind_perf_mask((enum gn_unwind_machine)machine));
 	stack.stack = buffer;
 	stack.stack_bytes = read_memory(thread->pid, call->sp, buffer, GN_LOOK_BYTES);
 	if (!stack.stack_bytes)

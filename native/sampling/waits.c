@@ -258,8 +258,8 @@ static void write_end(struct gn_waits *waits, struct gn_thread *thread, uint64_t
 	struct gn_thread_waits *own = thread->waits;
 	const uint64_t woken = own->woken_ns ? own->woken_ns : time_ns;
 	const struct gn_wait_look *look = &own->look;
-	const int is_looked = look->from_ns >= own->out_ns && look->until_ns <= time_ns &&
-			      look->from_ns;
+	const int is_looked =
+		look->from_ns >= own->out_ns && look->until_ns <= time_ns && look->from_ns;
 	struct gn_sample_wait wait = {
 		.woken_ns = own->woken_ns,
 		.waker = own->woken_ns ? own->waker : 0,

@@ -40,12 +40,12 @@ struct gn_thread_waits {
 	uint64_t woken_ns; /* since when it could run; 0: that is not known */
 	struct gn_sample_sample sample;
 	uint8_t has_sample;
-	uint8_t is_runnable; /* it left the CPU, or was created, ready to run */
-	uint8_t is_known;    /* whether it runs or waits was told at least once */
+	uint8_t is_runnable;  /* it left the CPU, or was created, ready to run */
+	uint8_t is_known;     /* whether it runs or waits was told at least once */
 	uint8_t is_interrupt; /* what woke it */
 	int32_t waker;	      /* its tid, 0: that is not known */
 	struct gn_wait_look look;
-	struct gn_thread *next_out, **link_out; /* those that wait and were not looked at */
+	struct gn_thread *next_out, **link_out;	  /* those that wait and were not looked at */
 	struct gn_thread *next_rest, **link_rest; /* those with waits that are not yet written */
 	struct gn_wait_rest {
 		uint64_t ns;
@@ -55,8 +55,8 @@ struct gn_thread_waits {
 
 struct gn_waits {
 	struct gn_sample_file *out;
-	uint32_t *n_written;   /* samples in the file */
-	uint64_t since_ns;     /* from when threads that run already are measured; 0: there are none */
+	uint32_t *n_written; /* samples in the file */
+	uint64_t since_ns; /* from when threads that run already are measured; 0: there are none */
 	struct gn_thread *out_first, *rest_first;
 	uint64_t rest_told_ns; /* when those were last written */
 	uint64_t n, n_stacks;  /* waits, and those with a stack */

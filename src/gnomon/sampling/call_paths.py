@@ -43,7 +43,6 @@ class CallPaths(NamedTuple):
             self.of_nodes,
         )
 
-
     def with_leaves(
         self, parents: NDArray[np.int64], regions: NDArray[np.int64]
     ) -> tuple[CallPaths, NDArray[np.int64]]:
@@ -65,9 +64,7 @@ class CallPaths(NamedTuple):
         return tree, len(self.parents) + own.reshape(-1).astype(np.int64)
 
 
-def used_nodes(
-    parents: NDArray[np.uint32], of_samples: NDArray[np.uint32]
-) -> NDArray[np.bool_]:
+def used_nodes(parents: NDArray[np.uint32], of_samples: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Return which nodes samples have, and those that these are called from."""
     is_used = np.zeros(len(parents), bool)
     nodes = np.unique(of_samples[of_samples != NONE])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from gnomon.sampling import wait_tables
 from gnomon.sampling.python_call_paths import unread_note
 from gnomon.sampling.sample_file import (
     BAD_MEMORY,
@@ -44,8 +43,7 @@ def facts_of(samples: SampleFile) -> Mapping[str, int]:
     Returns:
         Numbers of samples, but `cpu_us`, the recorder's CPU time in microseconds.
     """
-    is_wait = np.zeros(len(samples.samples), bool)
-    is_wait[samples.waits["sample"].astype(np.int64)] = True
+    is_wait = wait_tables.is_wait(samples)
     taken = samples.samples[~is_wait]
     flags, ends = taken["flags"], taken["end"]
     has_stack = (flags & KERNEL_ONLY) == 0
@@ -66,13 +64,17 @@ def facts_of(samples: SampleFile) -> Mapping[str, int]:
         "guessed": int(((flags & GUESSED) != 0).sum()),
         "shortened": int(((flags & SHORTENED) != 0).sum()),
         "cpu_us": samples.cpu_ns // 1000,
-        **({} if not any("is_wait" in event for event in samples.events) else {
-            "waits": int(is_wait.sum()) + int(samples.rest["n"].sum()),
-            "wait_stacks": int(is_wait.sum()),
-            "wait_us": int(samples.samples["weight"][is_wait].sum()) // 1000,
-            "wait_us_without": int(samples.rest["ns"].sum()) // 1000,
-            "switches_per_second": losses[SWITCHES],
-        }),
+        **(
+            {}
+            if not any("is_wait" in event for event in samples.events)
+            else {
+                "waits": int(is_wait.sum()) + int(samples.rest["n"].sum()),
+                "wait_stacks": int(is_wait.sum()),
+                "wait_us": int(samples.samples["weight"][is_wait].sum()) // 1000,
+                "wait_us_without": int(samples.rest["ns"].sum()) // 1000,
+                "switches_per_second": losses[SWITCHES],
+            }
+        ),
     }
 
 

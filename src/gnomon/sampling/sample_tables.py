@@ -14,7 +14,6 @@ from gnomon.launch.recordings import recordings
 from gnomon.model.capability_result import Collected
 from gnomon.model.metric import Aggregation
 from gnomon.model.tables import (
-    EVENTS,
     LOCATIONS,
     METRICS,
     MODULES,
@@ -26,8 +25,9 @@ from gnomon.model.tables import (
 )
 from gnomon.model.value import Domain, How
 from gnomon.named_tuple import NamedTuple
+from gnomon.sampling import wait_tables
 from gnomon.sampling.branch_tables import TaskNumbers, branch_table
-from gnomon.sampling.call_paths import CallPaths, call_paths, sums_on_paths, used_nodes
+from gnomon.sampling.call_paths import CallPaths, sums_on_paths
 from gnomon.sampling.data_sources import words
 from gnomon.sampling.frame_names import CodeFrame, FrameNames, module_name
 from gnomon.sampling.python_call_paths import PythonRecordings
@@ -35,7 +35,7 @@ from gnomon.sampling.sample_facts import facts_of, notes
 from gnomon.sampling.sample_file import FILE, NEEDED_KINDS, NONE, SampleFile, read_samples
 from gnomon.sampling.sampled_events import UNSEEN_KERNEL
 from gnomon.sampling.unsampled_time import unsampled_ns
-from gnomon.sampling.wait_tables import wait_rows, wait_sums
+from gnomon.sampling.wait_rows import read_waits
 from gnomon.store.record_file import RecordFile
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from gnomon.model.tables import Cells
 
 CPU_TIME = "CPU time"
-WAITING_TIME = "Waiting time"
 _NS = 1e-9
 _KERNEL = "[kernel]"
 _PROGRAM = 0
@@ -111,8 +110,7 @@ class TaskTables:
         self._regions: dict[CodeFrame, int] = {}
         self._frames = names.of_places(samples)
         self._sampled = python.paths(samples, self._frames)
-        self._waits = wait_rows(samples, self._frames, self._sampled)
-        self._reasons: dict[str, int] = {}
+        self._waits = read_waits(samples, self._frames, self._sampled)
         self._unsampled = {
             event: ns
             for event in range(len(samples.events))
@@ -133,7 +131,14 @@ class TaskTables:
         yield self._metrics()
         yield self._modules()
         yield from self._values()
-        yield from self._waiting()
+        yield from wait_tables.wait_tables(
+            self._samples,
+            self._waits,
+            self._wait_paths,
+            np.array(self._location_of_thread, np.int64),
+            self._first,
+            self._first + len(self._regions) + 1,
+        )
         if len(self._samples.jumps):
             yield branch_table(self._samples, self._numbers())
 
@@ -142,49 +147,14 @@ class TaskTables:
             tuple(self._regions.setdefault(frame, len(self._regions) + 1) for frame in frames)
             for frames in (*self._frames, *self._sampled.python_frames)
         ]
-        paths = self._with_waits(self._used_paths(numbers))
+        self._wait_paths = wait_tables.paths_with_waits(
+            self._samples, self._sampled, self._waits, numbers, self._regions, _PROGRAM
+        )
+        paths = self._wait_paths.paths
         if not self._unsampled:
             return paths
         kernel = CodeFrame(UNSEEN_KERNEL, _KERNEL)
         return paths.extended(self._regions.setdefault(kernel, len(self._regions) + 1))
-
-    def _used_paths(self, numbers: Sequence[Sequence[int]]) -> CallPaths:
-        """Return the paths of nodes, without those of the kernel that only waits have."""
-        sampled, waits = self._sampled, self._samples.waits["sample"].astype(np.int64)
-        if not len(waits):
-            return call_paths(sampled.node_places, sampled.node_parents, numbers, _PROGRAM)
-        is_wait = np.zeros(len(sampled.of_samples), bool)
-        is_wait[waits] = True
-        of_samples = np.concatenate((sampled.of_samples[~is_wait], self._waits.nodes))
-        is_used = used_nodes(sampled.node_parents, of_samples)
-        new_numbers = np.cumsum(is_used) - 1
-        parents = sampled.node_parents[is_used]
-        is_root = parents == NONE
-        parents = np.where(is_root, NONE, new_numbers[np.where(is_root, 0, parents)])
-        paths = call_paths(
-            sampled.node_places[is_used], parents.astype(np.uint32), numbers, _PROGRAM
-        )
-        of_nodes = np.zeros(len(is_used), np.int64)
-        of_nodes[is_used] = paths.of_nodes
-        return paths._replace(of_nodes=of_nodes)
-
-    def _with_waits(self, paths: CallPaths) -> CallPaths:
-        """Return the paths with what was waited for below each that waited."""
-        rows = self._waits
-        nodes = rows.nodes
-        has_node = nodes != NONE
-        above = np.full(len(nodes), _PROGRAM, np.int64)
-        above[has_node] = paths.of_nodes[nodes[has_node]]
-        regions = np.array(
-            [
-                self._regions.setdefault(CodeFrame(reason, ""), len(self._regions) + 1)
-                for reason in rows.reasons
-            ],
-            np.int64,
-        )
-        self._wait_regions = frozenset(regions.tolist())
-        paths, self._paths_of_waits = paths.with_leaves(above, regions)
-        return paths
 
     def _code(self) -> Iterator[Table]:
         first = self._first
@@ -193,10 +163,22 @@ class TaskTables:
             [
                 (first, "hpm", "", "", "", 0, None),
                 *(
-                    (first + number, "wait" if number in self._wait_regions else "cpu", *frame)
+                    (
+                        first + number,
+                        "wait" if number in self._wait_paths.regions else "cpu",
+                        *frame,
+                    )
                     for frame, number in self._regions.items()
                 ),
-                (first + len(self._regions) + 1, "thread", "thread", "", "", 0, None),
+                (
+                    first + len(self._regions) + 1,
+                    wait_tables.THREAD_KIND,
+                    "thread",
+                    "",
+                    "",
+                    0,
+                    None,
+                ),
             ],
         )
         paths = self._paths
@@ -269,8 +251,7 @@ class TaskTables:
 
     def _values(self) -> Iterator[Table]:
         values, first = self._samples.values, self._first
-        is_wait = np.zeros(len(self._samples.samples), bool)
-        is_wait[self._samples.waits["sample"].astype(np.int64)] = True
+        is_wait = wait_tables.is_wait(self._samples)
         kept = np.flatnonzero(~is_wait)
         n = len(kept)
         samples, of_samples = self._samples.samples[kept], self._sampled.of_samples[kept]
@@ -337,71 +318,6 @@ class TaskTables:
             {"address": ~has_node[row], **masks},
         )
 
-    def _waiting(self) -> Iterator[Table]:
-        """Yield where threads waited, when and for how long, and from when to when they were."""
-        first, rows, samples = self._first, self._waits, self._samples
-        locations = np.array(self._location_of_thread, np.int64)
-        spans = samples.spans
-        begins = np.minimum(spans["begin_ns"], np.uint64(1 << 62)).astype(np.int64)
-        ends = np.minimum(spans["end_ns"], np.uint64(1 << 62)).astype(np.int64)
-        none = np.zeros(len(spans), np.int64)
-        yield Table.of(
-            EVENTS,
-            {
-                "repetition": none,
-                "location": locations[spans["thread"].astype(np.int64)],
-                "region": none + (first + len(self._regions) + 1),
-                "path": none - 1,
-                "start_ns": samples.epoch_ns + begins,
-                "duration_ns": np.maximum(ends - begins, 0),
-                "bytes": none,
-                "file": none - 1,
-            },
-            {"bytes": np.ones(len(spans), bool)},
-        )
-        event = next((n for n, one in enumerate(samples.events) if "is_wait" in one), None)
-        if event is None:
-            return
-        sums = wait_sums(rows, self._paths, self._paths_of_waits, locations)
-        none, missing = np.zeros(len(sums.keys), np.int64), np.ones(len(sums.keys), bool)
-        yield Table.of(
-            PROFILE,
-            {
-                "repetition": none,
-                "location": sums.keys,
-                "path": first + sums.paths,
-                "metric": none + (first + event),
-                "inclusive": sums.inclusive,
-                "exclusive": sums.exclusive,
-                "calls": none,
-                "raw": sums.counts,
-                "enabled_ns": none,
-                "running_ns": none,
-            },
-            {"calls": missing, "enabled_ns": missing, "running_ns": missing},
-        )
-        taken = np.flatnonzero(rows.samples >= 0)
-        none, missing = np.zeros(len(taken), np.int64), np.ones(len(taken), bool)
-        times = np.minimum(rows.start_ns[taken], np.uint64(1 << 62)).astype(np.int64)
-        yield Table.of(
-            SAMPLES,
-            {
-                "repetition": none,
-                "location": locations[rows.threads[taken]],
-                "path": first + self._paths_of_waits[taken],
-                "metric": none + (first + event),
-                "time_ns": samples.epoch_ns + times,
-                "address": none,
-                "weight": rows.ns[taken] * _NS,
-                "data_address": none,
-                "data_source": [""] * len(taken),
-                "latency": none,
-                "woken_by": [rows.woken_by[row] for row in taken.tolist()],
-                "held_by": [rows.held_by[row] for row in taken.tolist()],
-            },
-            {"address": missing, "data_address": missing, "latency": missing},
-        )
-
     def _rest(self) -> _UnsampledTime:
         """Return what threads used of clocks beyond their samples."""
         rows = [
@@ -466,7 +382,7 @@ class _UnsampledTime(NamedTuple):
 
 def _metric_name(event: Mapping[str, Any]) -> str:
     if "is_wait" in event:
-        return WAITING_TIME
+        return wait_tables.NAME
     return CPU_TIME if event["is_clock"] else f"{event['name']} (sampled)"
 
 
@@ -476,10 +392,7 @@ def _factor(event: Mapping[str, Any]) -> float:
 
 def _description(event: Mapping[str, Any], *, has_rest: bool) -> str:
     if "is_wait" in event:
-        return (
-            "from when threads left a CPU until they ran again, as the scheduler told; on call "
-            "paths by the stacks that were taken then"
-        )
+        return wait_tables.DESCRIPTION
     unit = " ns" if event["is_clock"] else ""
     if event["is_frequency"]:
         often = f"{event['period']} times per second"

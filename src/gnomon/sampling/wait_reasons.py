@@ -43,7 +43,8 @@ _FAULTS = frozenset(
 )  # fmt: skip
 _OF_FILES = (
     ("pipe", re.compile(r"(anon_)?pipe_(read|write|wait)\w*")),
-    ("socket", re.compile(r"(sock|tcp|udp|inet6?|unix|__skb|__sys_(recv|send|accept|connect))_?\w*")),
+    ("socket", re.compile(r"(sock|tcp|udp|inet6?|unix|__skb|__sys_(recv|send|accept|connect))_?"
+                          r"\w*")),
     ("terminal", re.compile(r"(n_)?tty_\w+")),
     ("file", re.compile(r"io_schedule\w*|folio_wait\w*|filemap_\w+|generic_file_\w+|ext4_\w+|"
                         r"xfs_\w+|btrfs_\w+|nfs_\w+|ovl_\w+|blkdev_\w+|fuse_\w+")),
@@ -58,7 +59,9 @@ _OF_LIBRARY = (
 )
 _MPI_CALL = re.compile(r"P?MPI_[A-Z]\w+|p?mpi_\w+_")
 _OPENMP = re.compile(r"lib(gomp|omp|iomp5)\b.*")
-_OPENMP_LOCK = re.compile(r"GOMP_(critical|atomic)\w*|omp_set_\w*lock|__kmpc_(critical|set_lock)\w*")
+_OPENMP_LOCK = re.compile(
+    r"GOMP_(critical|atomic)\w*|omp_set_\w*lock|__kmpc_(critical|set_lock)\w*"
+)
 
 
 class WaitFrame(NamedTuple):

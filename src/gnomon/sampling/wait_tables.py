@@ -1,313 +1,206 @@
-"""Where threads waited, as rows of the model's tables: on the call path, below it for what.
-
-A wait whose stack is known stands on its own path. Those that are not, because the kernel took the
-stack of one in N or of none, are known by thread and duration: they are given to the stacks of waits
-of the same thread (or else process) that took as long, to within a factor of two, in proportion;
-what stands for them says that it is estimated. Where there is no such wait they have no path.
-"""
+"""Waits as rows of the model's tables: on the call path, and below it what was waited for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gnomon.model.tables import EVENTS, PROFILE, SAMPLES, Table
 from gnomon.named_tuple import NamedTuple
-from gnomon.sampling import wait_reasons
-from gnomon.sampling.call_paths import CallPaths, sums_on_paths
+from gnomon.sampling.call_paths import CallPaths, call_paths, sums_on_paths, used_nodes
 from gnomon.sampling.frame_names import CodeFrame
-from gnomon.sampling.sample_file import BY_INTERRUPT, KERNEL, NONE, RUNNABLE, SampleFile
-from gnomon.sampling.wait_reasons import WaitFrame
+from gnomon.sampling.sample_file import NONE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from gnomon.sampling.call_paths import PathSums
     from gnomon.sampling.python_call_paths import SampledPaths
+    from gnomon.sampling.sample_file import SampleFile
+    from gnomon.sampling.wait_rows import WaitRows
 
-_CLASSES = 48
-"""Of durations: GN_WAIT_DURATIONS of native/sampling/sample_file.h."""
+NAME = "Waiting time"
+DESCRIPTION = (
+    "from when threads left a CPU until they ran again, as the scheduler told; on call paths by "
+    "the stacks that were taken then"
+)
+THREAD_KIND = "thread"
 _NS = 1e-9
+_MOMENT_MOST = np.uint64(1 << 62)
 
 
-class WaitRows(NamedTuple):
-    """Parts of waits: what a thread waited for, and then for a CPU.
+class WaitPaths(NamedTuple):
+    """Call paths with waits.
 
     Attributes:
-        samples: the number of each one's sample; -1: it has none.
-        threads: of each.
-        start_ns: when it began, on the clock of the samples; 0 where there is no sample.
-        ns: how long it took.
-        nodes: where in the program's code, a node of `SampledPaths`, or `NONE`.
-        reasons: what for.
-        counts: how many waits it stands for; 0: for a part of one, or an estimate.
-        woken_by: who ended it, "" where that is not known.
-        held_by: the thread that had the lock, likewise.
+        paths: all of them.
+        of_waits: the path of each wait, below its call path.
+        regions: those that are what was waited for.
     """
 
-    samples: NDArray[np.int64]
-    threads: NDArray[np.int64]
-    start_ns: NDArray[np.uint64]
-    ns: NDArray[np.float64]
-    nodes: NDArray[np.uint32]
-    reasons: Sequence[str]
-    counts: NDArray[np.int64]
-    woken_by: Sequence[str]
-    held_by: Sequence[str]
+    paths: CallPaths
+    of_waits: NDArray[np.int64]
+    regions: frozenset[int]
 
 
-def wait_rows(
-    samples: SampleFile, frames: Sequence[tuple[CodeFrame, ...]], sampled: SampledPaths
-) -> WaitRows:
-    """Return the waits of a task, those without a stack behind the others.
-
-    Args:
-        samples: of the task.
-        frames: of each place, the outermost first.
-        sampled: the paths with functions of Python, of which `nodes` are.
-    """
-    waits = samples.waits
-    number = waits["sample"].astype(np.int64)
-    own = samples.samples[number]
-    begin = own["time_ns"].astype(np.uint64)
-    duration = own["weight"].astype(np.uint64)
-    end = begin + duration
-    is_runnable = (waits["flags"].astype(np.int64) & RUNNABLE) != 0
-    woken = waits["woken_ns"].astype(np.uint64)
-    is_split = ~is_runnable & (woken > begin) & (woken < end)
-    # What it waited for, and behind these what it then waited for a CPU.
-    first_ns = np.where(is_split, woken - begin, duration).astype(np.float64)
-    second = np.flatnonzero(is_split)
-    reasons = _reasons(samples, frames, own["node"], waits["call"], is_runnable)
-    woken_by = _wakers(samples, waits)
-    nodes = _in_program(samples, sampled, sampled.of_samples[number])
-    threads = own["thread"].astype(np.int64)
-    known = WaitRows(
-        np.concatenate((number, number[second])),
-        np.concatenate((threads, threads[second])),
-        np.concatenate((begin, woken[second])),
-        np.concatenate((first_ns, (end - woken)[second].astype(np.float64))),
-        np.concatenate((nodes, nodes[second])),
-        [*reasons, *([wait_reasons.CPU] * len(second))],
-        np.concatenate((np.ones(len(number), np.int64), np.zeros(len(second), np.int64))),
-        [*woken_by, *([""] * len(second))],
-        [*_holders(samples, waits, threads, reasons), *([""] * len(second))],
-    )
-    return _with_rest(samples, known)
+def is_wait(samples: SampleFile) -> NDArray[np.bool_]:
+    """Return which samples are waits."""
+    marks = np.zeros(len(samples.samples), bool)
+    marks[samples.waits["sample"].astype(np.int64)] = True
+    return marks
 
 
-# --- what for -------------------------------------------------------------------------------------
-
-
-def _reasons(
+def paths_with_waits(
     samples: SampleFile,
-    frames: Sequence[tuple[CodeFrame, ...]],
-    nodes: NDArray[np.uint32],
-    calls: NDArray[np.uint8],
-    is_runnable: NDArray[np.bool_],
-) -> list[str]:
-    known: dict[tuple[int, int], str] = {}
-    parents, places = samples.node_parents.tolist(), samples.node_places.tolist()
-    is_kernel = [module.kind == KERNEL for module in samples.modules]
-    of_place = samples.place_modules.tolist()
-    reasons = []
-    for node, call, runnable in zip(
-        nodes.tolist(), calls.tolist(), is_runnable.tolist(), strict=True
-    ):
-        if runnable:
-            reasons.append(wait_reasons.CPU)
-            continue
-        key = (node, call)
-        if key not in known:
-            kernel: list[str] = []
-            program: list[WaitFrame] = []
-            at = node
-            while at != NONE:
-                place = places[at]
-                for frame in reversed(frames[place]):
-                    if is_kernel[of_place[place]]:
-                        kernel.append(frame.function)
-                    else:
-                        program.append(WaitFrame(frame.function, frame.module))
-                at = parents[at]
-            known[key] = wait_reasons.reason_of(kernel, program, call)
-        reasons.append(known[key])
-    return reasons
+    sampled: SampledPaths,
+    waits: WaitRows,
+    frames: Sequence[Sequence[int]],
+    regions: dict[CodeFrame, int],
+    root: int,
+) -> WaitPaths:
+    """Return the call paths of samples and waits, without what only waits have of the kernel.
+
+    Args:
+        samples: of a task.
+        sampled: its nodes.
+        waits: its waits.
+        frames: the regions of each place of the nodes.
+        regions: numbers of regions, to which those of waits are added.
+        root: the program's path and region.
+    """
+    paths = _used(sampled, is_wait(samples), waits, frames, root)
+    has_node = waits.nodes != NONE
+    above = np.full(len(waits.nodes), root, np.int64)
+    above[has_node] = paths.of_nodes[waits.nodes[has_node]]
+    own = [regions.setdefault(CodeFrame(why, ""), len(regions) + 1) for why in waits.reasons]
+    paths, of_waits = paths.with_leaves(above, np.array(own, np.int64))
+    return WaitPaths(paths, of_waits, frozenset(own))
 
 
-def _in_program(
-    samples: SampleFile, sampled: SampledPaths, nodes: NDArray[np.uint32]
-) -> NDArray[np.uint32]:
-    """Return the nodes without the kernel's functions, which the reason stands for."""
-    kinds = np.array([module.kind for module in samples.modules], np.int64)
-    is_native = sampled.node_places < len(samples.place_modules)
-    within = np.where(is_native, sampled.node_places, 0)
-    is_kernel = np.zeros(len(within), bool)
-    if len(samples.place_modules):
-        is_kernel = is_native & (kinds[samples.place_modules[within]] == KERNEL)
-    result = nodes.copy()
-    while True:
-        rest = np.flatnonzero(result != NONE)
-        rest = rest[is_kernel[result[rest]]] if len(rest) else rest
-        if not len(rest):
-            return result
-        result[rest] = sampled.node_parents[result[rest]]
+def _used(
+    sampled: SampledPaths,
+    marks: NDArray[np.bool_],
+    waits: WaitRows,
+    frames: Sequence[Sequence[int]],
+    root: int,
+) -> CallPaths:
+    places, parents = sampled.node_places, sampled.node_parents
+    if not marks.any():
+        return call_paths(places, parents, frames, root)
+    of_samples = np.concatenate((sampled.of_samples[~marks], waits.nodes))
+    is_used = used_nodes(parents, of_samples)
+    numbers = np.cumsum(is_used) - 1
+    parents = parents[is_used]
+    is_root = parents == NONE
+    parents = np.where(is_root, NONE, numbers[np.where(is_root, 0, parents)]).astype(np.uint32)
+    paths = call_paths(places[is_used], parents, frames, root)
+    of_nodes = np.zeros(len(is_used), np.int64)
+    of_nodes[is_used] = paths.of_nodes
+    return paths._replace(of_nodes=of_nodes)
 
 
-# --- who ------------------------------------------------------------------------------------------
-
-
-def _wakers(samples: SampleFile, waits: NDArray[np.void]) -> list[str]:
-    threads = {thread.number: thread.name for thread in samples.threads}
-    texts = []
-    for waker, flags, woken in waits[["waker", "flags", "woken_ns"]].tolist():
-        if not woken:
-            texts.append("")
-        elif flags & BY_INTERRUPT:
-            texts.append("interrupt")
-        elif waker in threads:
-            texts.append(f"{threads[waker]} ({waker})")
-        else:
-            texts.append(f"another process (thread {waker})" if waker else "kernel")
-    return texts
-
-
-def _holders(
+def wait_tables(
     samples: SampleFile,
-    waits: NDArray[np.void],
-    threads: NDArray[np.int64],
-    reasons: Sequence[str],
-) -> list[str]:
-    names = {(one.process, one.number): one.name for one in samples.threads}
-    texts = []
-    for holder, thread, reason in zip(
-        waits["holder"].tolist(), threads.tolist(), reasons, strict=True
-    ):
-        own = samples.threads[thread]
-        name = names.get((own.process, holder))
-        is_known = reason == wait_reasons.LOCK and name is not None and holder != own.number
-        texts.append(f"{name} ({holder})" if is_known else "")
-    return texts
-
-
-# --- waits without stacks -------------------------------------------------------------------------
-
-
-def _with_rest(samples: SampleFile, known: WaitRows) -> WaitRows:
-    """Return the waits and, behind them, those without a stack by the stacks of others."""
-    rest = samples.rest
-    if not len(rest):
-        return known
-    processes = np.array([thread.process for thread in samples.threads], np.int64)
-    kind = rest["is_runnable"].astype(np.int64) != 0
-    class_ = np.minimum(rest["duration"].astype(np.int64), _CLASSES - 1)
-    thread = rest["thread"].astype(np.int64)
-    key = (thread * 2 + kind) * _CLASSES + class_
-    keys, of_key = np.unique(key, return_inverse=True)
-    ns = np.bincount(of_key.reshape(-1), np.minimum(rest["ns"], 1 << 62).astype(np.float64))
-    n = np.bincount(of_key.reshape(-1), rest["n"].astype(np.float64))
-    is_cpu = np.array([reason == wait_reasons.CPU for reason in known.reasons], np.int64)
-    durations = np.clip(np.floor(np.log2(np.maximum(known.ns, 1))), 0, _CLASSES - 1)
-    own = (known.threads * 2 + is_cpu) * _CLASSES + durations.astype(np.int64)
-    left = ns.copy()
-    parts = [known]
-    for group in (lambda numbers: numbers, lambda numbers: processes[numbers]):
-        parts.append(_shared(known, own, keys, left, group))
-    left_out = np.flatnonzero(left > 0)
-    of_thread, of_kind = keys[left_out] // (2 * _CLASSES), keys[left_out] // _CLASSES % 2
-    none = [""] * len(left_out)
-    parts.append(
-        WaitRows(
-            np.full(len(left_out), -1, np.int64),
-            of_thread,
-            np.zeros(len(left_out), np.uint64),
-            left[left_out],
-            np.full(len(left_out), NONE, np.uint32),
-            [wait_reasons.CPU if cpu else wait_reasons.NO_STACK for cpu in of_kind.tolist()],
-            n[left_out].astype(np.int64),
-            none,
-            none,
-        )
-    )
-    return _joined(parts)
-
-
-def _shared(
-    known: WaitRows,
-    own: NDArray[np.int64],
-    keys: NDArray[np.int64],
-    left: NDArray[np.float64],
-    group: Callable[[NDArray[np.int64]], NDArray[np.int64]],
-) -> WaitRows:
-    """Return estimates by the stacks of waits of the same group, kind and duration.
+    waits: WaitRows,
+    paths: WaitPaths,
+    locations: NDArray[np.int64],
+    first: int,
+    thread_region: int,
+) -> Iterator[Table]:
+    """Yield where threads waited, when and how long; and from when to when there were threads.
 
     Args:
-        known: the waits with stacks.
-        own: of each thread, kind and duration as one number.
-        keys: the same of those without.
-        left: nanoseconds of each of these; what is shared out is taken off.
-        group: what a thread's number is, to be compared.
+        samples: of a task.
+        waits: its waits.
+        paths: their paths.
+        locations: of each thread.
+        first: the number of the first path and metric in the tables.
+        thread_region: the region that stands for a thread.
     """
-    per_thread = 2 * _CLASSES
-    wanted = group(keys // per_thread) * per_thread + keys % per_thread
-    offered = group(own // per_thread) * per_thread + own % per_thread
-    groups, of_offer = np.unique(offered, return_inverse=True)
-    of_offer = of_offer.reshape(-1)
-    sums = np.bincount(of_offer, known.ns, len(groups))
-    place = np.searchsorted(groups, wanted)
-    place = np.where(place < len(groups), place, 0)
-    has = (groups[place] == wanted) & (sums[place] > 0) if len(groups) else np.zeros(len(keys), bool)
-    rows: list[NDArray[np.int64]] = []
-    ns: list[NDArray[np.float64]] = []
-    threads: list[NDArray[np.int64]] = []
-    order = np.argsort(of_offer, kind="stable")
-    bounds = np.searchsorted(of_offer[order], np.arange(len(groups) + 1))
-    for number in np.flatnonzero(has & (left > 0)).tolist():
-        at = int(place[number])
-        members = order[bounds[at] : bounds[at + 1]]
-        rows.append(members)
-        ns.append(known.ns[members] * (left[number] / sums[at]))
-        threads.append(np.full(len(members), keys[number] // per_thread, np.int64))
-        left[number] = 0
-    taken = np.concatenate(rows) if rows else np.empty(0, np.int64)
-    none = [""] * len(taken)
-    return WaitRows(
-        np.full(len(taken), -1, np.int64),
-        np.concatenate(threads) if threads else np.empty(0, np.int64),
-        np.zeros(len(taken), np.uint64),
-        np.concatenate(ns) if ns else np.empty(0),
-        known.nodes[taken],
-        [wait_reasons.estimated(known.reasons[row]) for row in taken.tolist()],
-        np.zeros(len(taken), np.int64),
-        none,
-        none,
+    if len(samples.spans):
+        yield _spans(samples, locations, thread_region)
+    event = next((n for n, one in enumerate(samples.events) if "is_wait" in one), None)
+    if event is not None:
+        yield _profile(waits, paths, locations, first, first + event)
+        yield _samples(samples, waits, paths, locations, first, first + event)
+
+
+def _spans(samples: SampleFile, locations: NDArray[np.int64], region: int) -> Table:
+    spans = samples.spans
+    begins, ends = (
+        np.minimum(spans[name], _MOMENT_MOST).astype(np.int64) for name in ("begin_ns", "end_ns")
+    )
+    none = np.zeros(len(spans), np.int64)
+    return Table.of(
+        EVENTS,
+        {
+            "repetition": none,
+            "location": locations[spans["thread"].astype(np.int64)],
+            "region": none + region,
+            "path": none - 1,
+            "start_ns": samples.epoch_ns + begins,
+            "duration_ns": np.maximum(ends - begins, 0),
+            "bytes": none,
+            "file": none - 1,
+        },
+        {"bytes": np.ones(len(spans), bool)},
     )
 
 
-def _joined(parts: Sequence[WaitRows]) -> WaitRows:
-    columns = list(zip(*parts, strict=True))
-    return WaitRows(
-        *(np.concatenate(column) for column in columns[:5]),
-        [text for column in columns[5] for text in column],
-        np.concatenate(columns[6]),
-        [text for column in columns[7] for text in column],
-        [text for column in columns[8] for text in column],
+def _profile(
+    waits: WaitRows, paths: WaitPaths, locations: NDArray[np.int64], first: int, metric: int
+) -> Table:
+    sums = sums_on_paths(
+        paths.paths, locations[waits.threads], paths.of_waits, waits.ns * _NS, waits.counts
+    )
+    none, missing = np.zeros(len(sums.keys), np.int64), np.ones(len(sums.keys), bool)
+    return Table.of(
+        PROFILE,
+        {
+            "repetition": none,
+            "location": sums.keys,
+            "path": first + sums.paths,
+            "metric": none + metric,
+            "inclusive": sums.inclusive,
+            "exclusive": sums.exclusive,
+            "calls": none,
+            "raw": sums.counts,
+            "enabled_ns": none,
+            "running_ns": none,
+        },
+        {"calls": missing, "enabled_ns": missing, "running_ns": missing},
     )
 
 
-# --- sums -----------------------------------------------------------------------------------------
-
-
-def wait_sums(
-    rows: WaitRows, paths: CallPaths, of_rows: NDArray[np.int64], locations: NDArray[np.int64]
-) -> PathSums:
-    """Return the sums of waits in seconds, by location and path.
-
-    Args:
-        rows: the waits.
-        paths: the tree.
-        of_rows: the path of each.
-        locations: the location of each thread.
-    """
-    return sums_on_paths(paths, locations[rows.threads], of_rows, rows.ns * _NS, rows.counts)
+def _samples(
+    samples: SampleFile,
+    waits: WaitRows,
+    paths: WaitPaths,
+    locations: NDArray[np.int64],
+    first: int,
+    metric: int,
+) -> Table:
+    rows = np.flatnonzero(waits.samples >= 0)
+    none, missing = np.zeros(len(rows), np.int64), np.ones(len(rows), bool)
+    return Table.of(
+        SAMPLES,
+        {
+            "repetition": none,
+            "location": locations[waits.threads[rows]],
+            "path": first + paths.of_waits[rows],
+            "metric": none + metric,
+            "time_ns": samples.epoch_ns
+            + np.minimum(waits.start_ns[rows], _MOMENT_MOST).astype(np.int64),
+            "address": none,
+            "weight": waits.ns[rows] * _NS,
+            "data_address": none,
+            "data_source": [""] * len(rows),
+            "latency": none,
+            "woken_by": [waits.woken_by[row] for row in rows.tolist()],
+            "held_by": [waits.held_by[row] for row in rows.tolist()],
+        },
+        {"address": missing, "data_address": missing, "latency": missing},
+    )

@@ -1,4 +1,4 @@
-"""The part `waits` of a report: how long threads ran and waited, for what, and where in the code."""
+"""The part `waits` of a report: how long threads ran and waited, for what, and where."""
 
 from __future__ import annotations
 
@@ -233,9 +233,7 @@ def threads(run: Run) -> list[ThreadWaits]:
         for location, own in reasons.items()
         if location in places
     ]
-    return sorted(
-        result, key=lambda one: (-(one.wall or 0.0), -one.waiting, str(one.place["tid"]))
-    )
+    return sorted(result, key=lambda one: (-(one.wall or 0.0), -one.waiting, str(one.place["tid"])))
 
 
 def code_waits(run: Run) -> list[CodeWaits]:
@@ -267,12 +265,15 @@ def code_waits(run: Run) -> list[CodeWaits]:
                 reason,
                 sum(seconds for _, seconds, _, _ in parts),
                 sum(seconds for _, seconds, is_estimate, _ in parts if is_estimate),
-                function, module, file, line,
+                function,
+                module,
+                file,
+                line,
                 sum(waits for *_, waits in parts),
                 max(known, default=None),
                 _most(wakers.get(path, {}) for path, *_ in parts),
                 _most(holders.get(path, {}) for path, *_ in parts),
-            )  # fmt: skip
+            )
         )
     return sorted(rows, key=lambda row: (-row.seconds, row.reason, row.function, row.line))
 
@@ -350,10 +351,10 @@ def _threads_text(rows: Sequence[ThreadWaits], top: int, width: int) -> list[str
         max(len(name), *(len(row[at]) for row in cells)) + GAP for at, name in enumerate(names)
     )
     room = max(width - INDENT - fixed, _NAME_LEAST)
-    for row, own in zip(cells, rows, strict=False):
+    for cell, own in zip(cells, rows, strict=False):
         rank = f"rank {own.place['rank']} " if int(own.place["rank"]) >= 0 else ""
         name = f"{rank}{own.place['tid']} {own.place['name']}"
-        row.append(shortened(printable(name), room))
+        cell.append(shortened(printable(name), room))
     lines = list(grid([(name,) for name in (*names, "thread")], cells, len(names)).lines)
     if len(rows) > len(cells):
         lines.append(f"  and {number(len(rows) - len(cells))} more (--top 0 for all)")

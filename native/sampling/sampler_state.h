@@ -1,0 +1,75 @@
+/*
+ * What a sampler holds: shared by the thread that reads rings (sampler.c) and what becomes of each
+ * record (ring_records.c).
+ */
+#ifndef GNOMON_SAMPLING_SAMPLER_STATE_H
+#define GNOMON_SAMPLING_SAMPLER_STATE_H
+
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "kept_stacks.h"
+#include "processes.h"
+#include "sample_file.h"
+#include "sampled_events.h"
+#include "sampled_stack.h"
+#include "sampler.h"
+#include "signal_events.h"
+#include "thread_times.h"
+#include "wait_look.h"
+#include "waiting_events.h"
+#include "waits.h"
+#include "wakes.h"
+
+#define NS_PER_S 1000000000ull
+
+struct gn_sampler {
+	struct gn_sampled_events events;
+	struct gn_signal_events signals;
+	struct gn_waiting_events waiting;
+	struct gn_thread_times times;
+	struct gn_waits waits;
+	struct gn_wakes wakes;
+	struct gn_processes processes;
+	struct gn_stack_paths paths;
+	struct gn_sample_file out;
+	struct gn_kept_stacks kept;
+	struct gn_sampling_facts facts;
+	uint32_t n_processes, n_threads; /* that have a number */
+	uint32_t n_written;		 /* samples, whose numbers other records have */
+	uint64_t n_beyond; /* stacks beyond their copies when haste was last called for */
+	uint64_t haste_until_ns;
+	struct pollfd *polled; /* one for each ring, the wish to stop, and the socket */
+	uint8_t is_of_switch[GN_SAMPLED_EVENTS_MAX]; /* samples of an event are of waits */
+	uint32_t *polled_event; /* which of its CPU's events a ring is polled by */
+	pthread_t thread;
+	int is_disabled;
+	uint16_t switch_event; /* with its number, where `tells_switches` */
+	int tells_switches;    /* waits are recorded */
+	uint64_t switches_most, switches_told, switches_ns; /* a second at most; at the last look */
+	int looks_often;				    /* no stacks come with switches */
+	char look_buffer[GN_LOOK_BYTES];
+	_Alignas(8) char whole[GN_RING_RECORD_MAX];
+};
+
+static inline uint64_t gn_sampler_now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* One record of a ring. */
+void gn_sampler_take(struct gn_sampler *s, const struct perf_event_header *header);
+
+/* `header`: the record that tells of it, NULL: none does. */
+void gn_sampler_count_loss(struct gn_sampler *s, const struct perf_event_header *header,
+			   enum gn_loss_kind kind, uint64_t count);
+
+/* Writes what is left of the waits of a thread that ends, or of the recording. */
+void gn_sampler_end_waits(struct gn_sampler *s, int32_t tid, uint64_t time_ns);
+
+#endif
