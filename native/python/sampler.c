@@ -61,15 +61,17 @@ static int read_events(PyObject *list, struct event_list *events)
 	for (Py_ssize_t i = 0; i < n; i++) {
 		struct gn_sampled_event *event = &events->event[i];
 		unsigned long long config[4], period, more;
-		unsigned int type, exclude;
+		unsigned int type, exclude, switches;
 
-		if (!PyArg_ParseTuple(PyList_GetItem(list, i), "IKKKKIKppiKIpy", &type, &config[0],
+		if (!PyArg_ParseTuple(PyList_GetItem(list, i), "IKKKKIKppiKIIy", &type, &config[0],
 				      &config[1], &config[2], &config[3], &exclude, &period,
 				      &event->is_frequency, &event->counts_more,
 				      &event->spec.leader, &more, &event->precise,
-				      &event->tells_switches, &events->text[i]))
+				      &switches, &events->text[i]))
 			return -1;
 		event->more = more;
+		event->tells_switches = switches != 0;
+		event->is_spare = switches > 1;
 		event->spec.type = type;
 		event->spec.config = config[0];
 		event->spec.config1 = config[1];

@@ -1,6 +1,7 @@
 #include "sampler_state.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
@@ -141,6 +142,7 @@ static void on_sample(struct gn_sampler *s, const struct perf_event_header *head
 		gn_kept_stacks_add(&s->kept, thread->process, &taken, s->paths.frame,
 				   s->paths.n_frames, sample.end);
 	if (s->is_of_switch[event]) {
+		sample.event = s->switch_event;
 		if (s->tells_switches)
 			gn_waits_sample(&s->waits, thread, &sample);
 		return;
@@ -262,6 +264,31 @@ static void on_count(struct gn_sampler *s, const struct perf_event_header *heade
 	if (!words->is_short)
 		gn_thread_times_add(&s->times, &s->out, (int32_t)task[1],
 				    before_end(header, sizeof(uint64_t)), counted);
+}
+
+static int32_t process_of(int32_t tid)
+{
+	char path[40], line[128];
+	int pid = 0;
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	status = fopen(path, "re");
+	if (!status)
+		return 0;
+	while (fgets(line, sizeof(line), status) && sscanf(line, "Tgid: %d", &pid) != 1)
+		;
+	fclose(status);
+	return pid;
+}
+
+void gn_sampler_begin_waits(struct gn_sampler *s, int32_t tid)
+{
+	const int32_t pid = s->waits.since_ns && tid > 0 ? process_of(tid) : 0;
+	struct gn_thread *thread = pid > 0 ? gn_processes_thread(&s->processes, pid, tid) : NULL;
+
+	if (thread)
+		gn_waits_suppose(&s->waits, thread);
 }
 
 void gn_sampler_end_waits(struct gn_sampler *s, int32_t tid, uint64_t time_ns)

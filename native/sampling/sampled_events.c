@@ -84,6 +84,10 @@ void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampli
 	attr->disabled = !!plan->starts_at_exec;
 	attr->enable_on_exec = !!plan->starts_at_exec;
 	attr->watermark = 1; /* at half a ring, which 0 stands for */
+	if (sampled->is_spare) {
+		attr->disabled = 1;
+		attr->enable_on_exec = 0;
+	}
 	attr->context_switch = !!sampled->tells_switches;
 	/* One event tells what the tasks do. */
 	attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = event == 0;
@@ -262,6 +266,7 @@ static int allocate(struct gn_sampled_events *events, const struct gn_sampling_p
 	if (!events->fd || !events->cpu || !events->attr || !events->leader || !events->ring)
 		return -ENOMEM;
 	memcpy(events->cpu, plan->cpu, plan->n_cpus * sizeof(*events->cpu));
+	events->off = GN_NO_EVENT;
 	for (uint32_t event = 0; event < plan->n_events; event++) {
 		const int32_t leader = plan->event[event].spec.leader;
 
@@ -270,6 +275,8 @@ static int allocate(struct gn_sampled_events *events, const struct gn_sampling_p
 			return -EINVAL;
 		events->leader[event] = (uint32_t)leader;
 		gn_sampled_events_attr(&events->attr[event], plan, event);
+		if (plan->event[event].is_spare)
+			events->off = event;
 	}
 	return 0;
 }
@@ -306,6 +313,13 @@ void gn_disable_event(const int *fd, uint32_t n, uint32_t n_events, uint32_t eve
 {
 	for (uint32_t i = event; i < n; i += n_events)
 		gn_disable_events(&fd[i], 1);
+}
+
+void gn_enable_event(const int *fd, uint32_t n, uint32_t n_events, uint32_t event)
+{
+	for (uint32_t i = event; i < n; i += n_events)
+		if (fd[i] >= 0)
+			ioctl(fd[i], PERF_EVENT_IOC_ENABLE, 0);
 }
 
 void gn_close_events(int *fd, uint32_t n)

@@ -13,6 +13,7 @@
 #include "ring.h"
 
 #define GN_SAMPLED_EVENTS_MAX 64u
+#define GN_NO_EVENT UINT32_MAX
 
 /*
  * An event with a leader that it is not itself (spec.leader) takes no samples: those of its leader,
@@ -26,6 +27,7 @@ struct gn_sampled_event {
 	uint64_t more;	    /* PERF_SAMPLE_* besides what each sample has (sample_record.h) */
 	uint32_t precise;   /* perf_event_attr.precise_ip */
 	int tells_switches; /* and when threads leave a CPU and return; its samples are of waits */
+	int is_spare;	    /* it is not enabled: it takes the place of the one before it */
 };
 
 struct gn_sampling_plan {
@@ -67,7 +69,8 @@ struct gn_sampled_events {
 	struct gn_event_numbers numbers;
 	uint64_t ring_bytes;		/* what the kernel granted */
 	uint32_t signalled_stack_bytes; /* that the rings have room for */
-	int anchor; /* forbids the kernel to exchange counts of threads; -1: none */
+	uint32_t off; /* an event that is not enabled; GN_NO_EVENT: there is none */
+	int anchor;   /* forbids the kernel to exchange counts of threads; -1: none */
 };
 
 /* 0 or a negative errno, with all closed and why. -ESRCH: no target is there. */
@@ -90,8 +93,9 @@ int gn_sampled_events_ring_fd(const struct gn_sampled_events *events, uint32_t c
 void gn_disable_events(const int *fd, uint32_t n);
 void gn_close_events(int *fd, uint32_t n);
 
-/* Of one event alone, of `n_events` that stand together in `fd`. */
+/* One event alone, of `n_events` that stand together in `fd`. */
 void gn_disable_event(const int *fd, uint32_t n, uint32_t n_events, uint32_t event);
+void gn_enable_event(const int *fd, uint32_t n, uint32_t n_events, uint32_t event);
 
 /* As what an event of a plan is opened. */
 void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampling_plan *plan,

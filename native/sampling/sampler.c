@@ -26,6 +26,11 @@
  * by chance, the more likely the longer it is. */
 #define LOOK_MS 25
 
+/* Of so many waits a second stacks are taken, and of so many threads read their own frames: of more
+ * it is one in N. */
+#define STACKS_MOST 5000u
+#define SIGNALS_MOST 1500u
+
 /*
  * Rings are read up to this long ago: what another CPU began to write before is there by then, and
  * records come in the order of their times.
@@ -231,38 +236,71 @@ static void end_all_waits(struct gn_sampler *s)
 	gn_waits_tell(&s->waits, time_ns, 1);
 }
 
-static void stop_switches(struct gn_sampler *s)
+/* Disables an event of switches, and enables another one in its place if `on` is one. */
+static void replace_switches(struct gn_sampler *s, uint32_t on)
 {
-	const uint32_t event = s->switch_event;
-	struct perf_event_attr *attr = &s->events.attr[event];
+	struct gn_sampled_events *events = &s->events;
+	const uint32_t off =
+		s->switch_event == s->events.off ? s->switch_event + 1 : s->switch_event;
+	const uint32_t n = events->n_events;
 
-	/* Those that are opened from now on, too. */
-	attr->context_switch = 0;
-	attr->freq = 0;
-	attr->sample_period = 0;
-	gn_disable_event(s->events.fd, s->events.n_fds, s->events.n_events, event);
-	gn_disable_event(s->waiting.fd, s->waiting.n_fds, s->events.n_events, event);
-	gn_signal_events_disable_one(&s->signals, event);
-	gn_disable_events(s->wakes.fd, s->wakes.n_fds);
+	gn_disable_event(events->fd, events->n_fds, n, off);
+	gn_disable_event(s->waiting.fd, s->waiting.n_fds, n, off);
+	if (on != GN_NO_EVENT) {
+		gn_enable_event(events->fd, events->n_fds, n, on);
+		gn_enable_event(s->waiting.fd, s->waiting.n_fds, n, on);
+	}
+	gn_signal_events_switch(&s->signals, off, on);
+	events->off = off;
+}
+
+/* The stacks of one wait in N, from now on. */
+static void thin_stacks(struct gn_sampler *s)
+{
+	const uint32_t spare = s->events.off;
+
+	if (!s->is_thinned && spare != GN_NO_EVENT)
+		replace_switches(s, spare);
+	s->is_thinned = 1;
 }
 
 /* Of programs that switch too often it is not told where they wait, but where they run. */
+static void stop_switches(struct gn_sampler *s, uint64_t *next_ns, uint64_t per_second)
+{
+	replace_switches(s, GN_NO_EVENT);
+	for (uint32_t i = 0; i < s->events.n_events; i++)
+		if (s->is_of_switch[i]) {
+			/* Those that are opened from now on, too. */
+			s->events.attr[i].context_switch = 0;
+			s->events.attr[i].freq = 0;
+			s->events.attr[i].sample_period = 0;
+		}
+	gn_disable_events(s->wakes.fd, s->wakes.n_fds);
+	read_rings(s, next_ns, UINT64_MAX);
+	end_all_waits(s);
+	s->tells_switches = 0;
+	gn_sampler_count_loss(s, NULL, GN_LOSS_SWITCHES, per_second);
+}
+
 static void limit_switches(struct gn_sampler *s, uint64_t *next_ns)
 {
-	const uint64_t elapsed = s->paths.read_ns - s->switches_ns;
-	const uint64_t n = s->waits.n - s->switches_told;
+	const uint64_t elapsed = s->paths.read_ns - s->limit.begin_ns;
+	const uint64_t n = s->waits.n - s->limit.n;
+	const uint64_t seconds = elapsed / NS_PER_S + 1;
 
-	if (!s->switches_most || !s->tells_switches || elapsed < NS_PER_S)
+	if (!s->tells_switches)
 		return;
-	if (s->switches_ns && n > s->switches_most * (elapsed / NS_PER_S + 1)) {
-		stop_switches(s);
-		read_rings(s, next_ns, UINT64_MAX);
-		end_all_waits(s);
-		s->tells_switches = 0;
-		gn_sampler_count_loss(s, NULL, GN_LOSS_SWITCHES, n * NS_PER_S / elapsed);
-	}
-	s->switches_told = s->waits.n;
-	s->switches_ns = s->paths.read_ns;
+	if (s->waits.n_samples - s->limit.n_samples > STACKS_MOST * seconds ||
+	    s->waits.n_signalled - s->limit.n_signalled > SIGNALS_MOST * seconds)
+		thin_stacks(s);
+	if (elapsed < NS_PER_S)
+		return;
+	if (s->limit.switches && s->limit.begin_ns && n > s->limit.switches * seconds)
+		stop_switches(s, next_ns, n * NS_PER_S / elapsed);
+	s->limit.begin_ns = s->paths.read_ns;
+	s->limit.n = s->waits.n;
+	s->limit.n_samples = s->waits.n_samples;
+	s->limit.n_signalled = s->waits.n_signalled;
 }
 
 static int wait_ms(struct gn_sampler *s)
@@ -347,7 +385,8 @@ static int begin_file(struct gn_sampler *s, const struct gn_sampling_plan *plan,
 		return result;
 	gn_sample_append(&s->out, GN_SAMPLE_SETUP, &setup);
 	for (uint32_t i = 0; i < plan->n_events; i++)
-		gn_sample_append_text(&s->out, GN_SAMPLE_EVENT, i, output->event[i]);
+		if (!plan->event[i].is_spare)
+			gn_sample_append_text(&s->out, GN_SAMPLE_EVENT, i, output->event[i]);
 	if (output->kept)
 		result = gn_kept_stacks_open(&s->kept, output->kept, output->rank,
 					     output->kept_bytes);
@@ -404,10 +443,12 @@ int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan 
 			continue;
 		s->is_of_switch[i] = 1;
 		s->tells_switches = 1;
+		if (plan->event[i].is_spare)
+			continue;
 		s->switch_event = (uint16_t)i;
 		s->looks_often = !plan->event[i].period;
 	}
-	s->switches_most = plan->switches_most;
+	s->limit.switches = plan->switches_most;
 	/* Who wakes whom is more than some users may know. */
 	if (gn_wakes_begin(&s->wakes, plan, &s->events))
 		gn_wakes_end(&s->wakes);
@@ -424,6 +465,8 @@ int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan 
 	result = gn_processes_begin(&s->processes);
 	if (!result)
 		result = gn_stack_paths_begin(&s->paths, &s->out, s->processes.files);
+	for (uint32_t i = 0; !result && s->tells_switches && i < plan->n_targets; i++)
+		gn_sampler_begin_waits(s, plan->target[i]);
 	if (!result)
 		result = begin_thread(s);
 	if (result) {

@@ -48,8 +48,12 @@ struct gn_sampler {
 	int is_disabled;
 	uint16_t switch_event; /* with its number, where `tells_switches` */
 	int tells_switches;    /* waits are recorded */
-	uint64_t switches_most, switches_told, switches_ns; /* a second at most; at the last look */
-	int looks_often;				    /* no stacks come with switches */
+	struct {
+		uint64_t switches; /* a second, of which more are not recorded; 0: any number */
+		uint64_t begin_ns, n, n_samples, n_signalled; /* at the beginning of this second */
+	} limit;
+	int is_thinned;	 /* of one wait in N stacks are taken */
+	int looks_often; /* no stacks come with switches */
 	char look_buffer[GN_LOOK_BYTES];
 	_Alignas(8) char whole[GN_RING_RECORD_MAX];
 };
@@ -68,6 +72,9 @@ void gn_sampler_take(struct gn_sampler *s, const struct perf_event_header *heade
 /* `header`: the record that tells of it, NULL: none does. */
 void gn_sampler_count_loss(struct gn_sampler *s, const struct perf_event_header *header,
 			   enum gn_loss_kind kind, uint64_t count);
+
+/* A thread that runs already, or waits. */
+void gn_sampler_begin_waits(struct gn_sampler *s, int32_t tid);
 
 /* Writes what is left of the waits of a thread that ends, or of the recording. */
 void gn_sampler_end_waits(struct gn_sampler *s, int32_t tid, uint64_t time_ns);

@@ -98,7 +98,8 @@ static int open_signalling(const struct gn_sampled_events *events, uint32_t even
 	/* A member of a group takes no samples. */
 	attr.sigtrap = events->leader[event] == event;
 	attr.sig_data = attr.sigtrap ? GN_SIGNAL_DATA : 0;
-	attr.disabled = attr.enable_on_exec = 0;
+	attr.disabled = event == events->off;
+	attr.enable_on_exec = 0;
 	if (attr.sample_stack_user)
 		attr.sample_stack_user = events->signalled_stack_bytes;
 	if (!tells_tasks)
@@ -305,9 +306,14 @@ void gn_signal_events_disable(const struct gn_signal_events *signals)
 		gn_disable_events(process->fd, process->n_fds);
 }
 
-void gn_signal_events_disable_one(const struct gn_signal_events *signals, uint32_t event)
+void gn_signal_events_switch(const struct gn_signal_events *signals, uint32_t off, uint32_t on)
 {
+	const uint32_t n = signals->events->n_events;
+
 	for (const struct gn_signal_process *process = signals->first; process;
-	     process = process->next)
-		gn_disable_event(process->fd, process->n_fds, signals->events->n_events, event);
+	     process = process->next) {
+		gn_disable_event(process->fd, process->n_fds, n, off);
+		if (on != GN_NO_EVENT && process->until_ns == UINT64_MAX)
+			gn_enable_event(process->fd, process->n_fds, n, on);
+	}
 }

@@ -21,6 +21,10 @@ static int open_event(const struct gn_sampled_events *events, uint32_t cpu, uint
 	else
 		attr.remove_on_exec = 1;
 #endif
+	if (event == events->off) {
+		attr.disabled = 1;
+		attr.enable_on_exec = 0;
+	}
 	return gn_sampled_events_open_one(events, &attr, event, pid, events->cpu[cpu], fd);
 }
 

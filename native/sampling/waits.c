@@ -213,6 +213,16 @@ void gn_waits_create(struct gn_waits *waits, struct gn_thread *thread, uint64_t 
 	}
 }
 
+void gn_waits_suppose(struct gn_waits *waits, struct gn_thread *thread)
+{
+	struct gn_thread_waits *own = waits_of(waits, thread, waits->since_ns);
+
+	if (!own || own->is_known)
+		return;
+	own->out_ns = own->begin_ns;
+	link_out(waits, thread);
+}
+
 void gn_waits_sample(struct gn_waits *waits, struct gn_thread *thread,
 		     const struct gn_sample_sample *sample)
 {
@@ -222,6 +232,10 @@ void gn_waits_sample(struct gn_waits *waits, struct gn_thread *thread,
 		return;
 	own->sample = *sample;
 	own->has_sample = 1;
+	if (sample->flags & GN_SAMPLE_SIGNALLED)
+		waits->n_signalled++;
+	else
+		waits->n_samples++;
 }
 
 void gn_waits_leave(struct gn_waits *waits, struct gn_thread *thread, uint64_t time_ns,
@@ -230,8 +244,9 @@ void gn_waits_leave(struct gn_waits *waits, struct gn_thread *thread, uint64_t t
 	struct gn_thread_waits *own = waits_of(waits, thread, time_ns);
 
 	/* Several events may tell the same. */
-	if (!own || own->out_ns)
+	if (!own || (own->out_ns && own->is_known))
 		return;
+	unlink_out(thread);
 	own->is_known = 1;
 	own->out_ns = time_ns;
 	own->is_runnable = !!is_runnable;
@@ -276,7 +291,6 @@ static void write_end(struct gn_waits *waits, struct gn_thread *thread, uint64_t
 		}
 		return;
 	}
-	waits->n_stacks++;
 	wait.flags = (uint8_t)((own->is_runnable ? GN_WAIT_RUNNABLE : 0) |
 			       (own->woken_ns && own->is_interrupt ? GN_WAIT_BY_INTERRUPT : 0));
 	if (is_looked) {
@@ -338,7 +352,8 @@ void gn_waits_exit(struct gn_waits *waits, struct gn_thread *thread, uint64_t ti
 		return;
 	span.begin_ns = own->begin_ns;
 	span.end_ns = time_ns;
-	if (own->out_ns)
+	/* Of a thread that nothing was told of, only a look knows that it waited. */
+	if (own->out_ns && (own->is_known || own->look.from_ns))
 		gn_waits_return(waits, thread, time_ns);
 	write_rest(waits, thread);
 	gn_sample_append(waits->out, GN_SAMPLE_SPAN, &span);

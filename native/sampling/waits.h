@@ -58,8 +58,9 @@ struct gn_waits {
 	uint32_t *n_written; /* samples in the file */
 	uint64_t since_ns; /* from when threads that run already are measured; 0: there are none */
 	struct gn_thread *out_first, *rest_first;
-	uint64_t rest_told_ns; /* when those were last written */
-	uint64_t n, n_stacks;  /* waits, and those with a stack */
+	uint64_t rest_told_ns;		 /* when those were last written */
+	uint64_t n;			 /* waits */
+	uint64_t n_samples, n_signalled; /* stacks that were taken when threads left */
 	uint64_t held_ns;
 	uint32_t n_held; /* waits that are held back: of most short programs nothing is written */
 	uint8_t is_released;
@@ -76,6 +77,9 @@ void gn_waits_end(struct gn_waits *waits);
 /* A thread that was created, or executes the program, at a time. */
 void gn_waits_create(struct gn_waits *waits, struct gn_thread *thread, uint64_t time_ns,
 		     int is_runnable);
+
+/* A thread that was there before: until something is told of it, it is taken to wait. */
+void gn_waits_suppose(struct gn_waits *waits, struct gn_thread *thread);
 
 /* The stack of a thread that is about to leave its CPU. */
 void gn_waits_sample(struct gn_waits *waits, struct gn_thread *thread,

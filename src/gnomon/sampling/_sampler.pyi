@@ -15,18 +15,19 @@ class Sampler:
     """Samples until it is stopped.
 
     Each event is (type, config, config1, config2, config3, exclude, period, is_frequency,
-    counts_more, leader, sample_type, precise, tells_switches, text). `counts_more`: a clock that
-    also counts modes in which it is not sampled; `leader`: the number of the event at whose samples
-    it is read, its own if it is sampled itself; `sample_type`: PERF_SAMPLE_* beyond what every
-    sample has; `tells_switches`: it tells when threads leave a CPU and return, and its samples are
-    of waits. `waking` is the number of the tracepoint sched:sched_waking, 0 to do without; with
-    `switches_most` waits are no longer recorded once there are more switches a second.
+    counts_more, leader, sample_type, precise, switches, text). `counts_more`: a clock that also
+    counts modes in which it is not sampled; `leader`: the number of the event at whose samples it
+    is read, its own if it is sampled itself; `sample_type`: PERF_SAMPLE_* beyond what every sample
+    has; `switches`: 1 if it tells when threads leave a CPU and return, and its samples are of
+    waits, 2 if it is to take the place of that one later on. `waking` is the number of the
+    tracepoint sched:sched_waking, 0 to do without; with `switches_most` waits are no longer
+    recorded once there are more switches a second.
     """
 
     def __new__(
         cls,
         events: list[
-            tuple[int, int, int, int, int, int, int, bool, bool, int, int, int, bool, bytes]
+            tuple[int, int, int, int, int, int, int, bool, bool, int, int, int, int, bytes]
         ],
         cpus: list[int],
         targets: list[int],

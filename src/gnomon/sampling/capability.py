@@ -61,7 +61,7 @@ class Samples(Capability):
         Option("branches", BRANCHES_HELP),
         Option("off-cpu", "also record where threads wait, for how long and for what: yes, no, or "
                "auto (the default): where the kernel lets stacks be taken, and as long as it costs "
-               "less than 2 %", "WHEN", choice("yes", "no", "auto"), "auto"),
+               "little", "WHEN", choice("yes", "no", "auto"), "auto"),
         Option("keep-stacks", "keep the registers and stacks of samples in the run, until they are "
                "so many megabytes: for bug reports and tests of the unwinder", "MB",
                whole_number(1, KEEP_MB_MOST, f"at most {KEEP_MB_MOST} MB")),

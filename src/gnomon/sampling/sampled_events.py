@@ -47,6 +47,7 @@ class SampledEvent(NamedTuple):
         counts_more: it is a clock that counts the kernel's time, too, and is not sampled there.
         has_branches: its samples have the branches that were taken before them.
         tells_switches: it tells when threads leave a CPU and return; its samples are of waits.
+        is_spare: it is not enabled, but takes the place of the event before it later on.
     """
 
     event: Event
@@ -57,6 +58,7 @@ class SampledEvent(NamedTuple):
     counts_more: bool = False
     has_branches: bool = False
     tells_switches: bool = False
+    is_spare: bool = False
 
     @property
     def is_clock(self) -> bool:

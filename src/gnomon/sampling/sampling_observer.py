@@ -110,8 +110,10 @@ class SamplingObserver(Observer):
         self._notes = list(options.events.notes)
         self._off_cpu = options.off_cpu
         if self._off_cpu != switch_events.NO:
-            event = switch_events.switches()
-            self._events.append(event._replace(leader=len(self._events)))
+            self._events += [
+                event._replace(leader=len(self._events) + number)
+                for number, event in enumerate(switch_events.switches())
+            ]
         self._stack_bytes = options.stack_kb << 10
         self._python_stack_bytes = options.python_stack_kb << 10
         self._has_trampolines = options.has_trampolines
@@ -249,6 +251,7 @@ class SamplingObserver(Observer):
         narrower = [
             switch_events.without_stacks(event) if event.tells_switches else event.narrowed()
             for event in self._events
+            if not event.is_spare
         ]
         for number, event in enumerate(narrower):
             if event is None:
@@ -317,7 +320,7 @@ def _listening(folder: Path, name: str) -> socket.socket | None:
 
 def _arguments(
     sampled: SampledEvent, events: Sequence[SampledEvent]
-) -> tuple[int, int, int, int, int, int, int, bool, bool, int, int, int, bool, bytes]:
+) -> tuple[int, int, int, int, int, int, int, bool, bool, int, int, int, int, bytes]:
     encoding = sampled.event.spec.terms[0].encoding
     return (
         encoding.type,
@@ -332,7 +335,7 @@ def _arguments(
         sampled.leader,
         sampled.sample_type,
         sampled.precise,
-        sampled.tells_switches,
+        sampled.tells_switches + sampled.is_spare,
         json.dumps(describe(sampled, events)).encode(),
     )
 

@@ -8,20 +8,24 @@ from __future__ import annotations
 from gnomon import _core
 from gnomon.counters import event_resolver
 from gnomon.errors import GnomonError
+from gnomon.sampling import rights
 from gnomon.sampling.sampled_events import SampledEvent
 
 YES, NO, AUTO = "yes", "no", "auto"
 """Whether waits are recorded; AUTO: where stacks may be taken, and as long as it costs little."""
 STACKS_HZ = 997
-"""Of each thread on each CPU so many waits a second get their stacks; of more, one in N."""
+"""Of threads that switch often so many waits a second get their stacks, on each CPU."""
 SWITCHES_MOST = 8_000
 """A second, for AUTO: more would cost more than 2 % of a CPU."""
 _SWITCHES = "context-switches"
 _WAKING = "sched:sched_waking"
 
 
-def switches() -> SampledEvent:
-    """Return the event that tells when threads leave a CPU and return, with their stacks.
+def switches() -> tuple[SampledEvent, SampledEvent]:
+    """Return the events that tell when threads leave a CPU and return, with their stacks.
+
+    The first has the stack of every wait, the other, which takes its place where there are too
+    many, of one in N.
 
     Raises:
         GnomonError: the kernel has no such event.
@@ -29,7 +33,9 @@ def switches() -> SampledEvent:
     resolution = event_resolver.resolve([_SWITCHES])
     for missing in resolution.unavailable:
         raise GnomonError(f"waits: {missing.event}: {missing.reason}; {missing.remedy}")
-    return SampledEvent(resolution.events[0], STACKS_HZ, True, 0, tells_switches=True)
+    rate = min(STACKS_HZ, rights.highest_rate() or STACKS_HZ)
+    event = SampledEvent(resolution.events[0], 1, False, 0, tells_switches=True)
+    return event, event._replace(period=rate, is_frequency=True, is_spare=True)
 
 
 def without_stacks(event: SampledEvent) -> SampledEvent:

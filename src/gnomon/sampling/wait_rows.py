@@ -81,7 +81,7 @@ def read_waits(
     woken_by = _wakers(samples, waits)
     nodes = _in_program(samples, sampled, sampled.of_samples[number])
     threads = own["thread"].astype(np.int64)
-    known = WaitRows(
+    with_stack = WaitRows(
         np.concatenate((number, number[second])),
         np.concatenate((threads, threads[second])),
         np.concatenate((begin, woken[second])),
@@ -92,7 +92,7 @@ def read_waits(
         [*woken_by, *([""] * len(second))],
         [*_holders(samples, waits, threads, reasons), *([""] * len(second))],
     )
-    return _with_rest(samples, known)
+    return _with_rest(samples, with_stack)
 
 
 # --- what for -------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def _reasons(
     calls: NDArray[np.uint8],
     is_runnable: NDArray[np.bool_],
 ) -> list[str]:
-    known: dict[tuple[int, int], str] = {}
+    reason_of_node: dict[tuple[int, int], str] = {}
     parents, places = samples.node_parents.tolist(), samples.node_places.tolist()
     is_kernel = [module.kind == KERNEL for module in samples.modules]
     of_place = samples.place_modules.tolist()
@@ -117,20 +117,20 @@ def _reasons(
             reasons.append(wait_reasons.CPU)
             continue
         key = (node, call)
-        if key not in known:
+        if key not in reason_of_node:
             kernel: list[str] = []
             program: list[WaitFrame] = []
-            at = node
-            while at != NONE:
-                place = places[at]
+            node_above = node
+            while node_above != NONE:
+                place = places[node_above]
                 for frame in reversed(frames[place]):
                     if is_kernel[of_place[place]]:
                         kernel.append(frame.function)
                     else:
                         program.append(WaitFrame(frame.function, frame.module))
-                at = parents[at]
-            known[key] = wait_reasons.reason_of(kernel, program, call)
-        reasons.append(known[key])
+                node_above = parents[node_above]
+            reason_of_node[key] = wait_reasons.reason_of(kernel, program, call)
+        reasons.append(reason_of_node[key])
     return reasons
 
 
@@ -192,11 +192,11 @@ def _holders(
 # --- waits without stacks -------------------------------------------------------------------------
 
 
-def _with_rest(samples: SampleFile, known: WaitRows) -> WaitRows:
+def _with_rest(samples: SampleFile, with_stack: WaitRows) -> WaitRows:
     """Return the waits and, behind them, those without a stack by the stacks of others."""
     rest = samples.rest
     if not len(rest):
-        return known
+        return with_stack
     processes = np.array([thread.process for thread in samples.threads], np.int64)
     kind = rest["is_runnable"].astype(np.int64) != 0
     class_ = np.minimum(rest["duration"].astype(np.int64), _CLASSES - 1)
@@ -207,13 +207,13 @@ def _with_rest(samples: SampleFile, known: WaitRows) -> WaitRows:
         np.bincount(of_key.reshape(-1), rest[name].astype(np.float64)).astype(np.float64)
         for name in ("ns", "n")
     )
-    is_cpu = np.array([reason == wait_reasons.CPU for reason in known.reasons], np.int64)
-    durations = np.clip(np.floor(np.log2(np.maximum(known.ns, 1))), 0, _CLASSES - 1)
-    own = (known.threads * 2 + is_cpu) * _CLASSES + durations.astype(np.int64)
+    is_cpu = np.array([reason == wait_reasons.CPU for reason in with_stack.reasons], np.int64)
+    durations = np.clip(np.floor(np.log2(np.maximum(with_stack.ns, 1))), 0, _CLASSES - 1)
+    own = (with_stack.threads * 2 + is_cpu) * _CLASSES + durations.astype(np.int64)
     left = ns.copy()
-    parts = [known]
+    parts = [with_stack]
     for group in (lambda numbers: numbers, lambda numbers: processes[numbers]):
-        parts.append(_shared(known, own, keys, left, group))
+        parts.append(_shared(with_stack, own, keys, left, group))
     left_out = np.flatnonzero(left > 0)
     of_thread, of_kind = keys[left_out] // (2 * _CLASSES), keys[left_out] // _CLASSES % 2
     none = [""] * len(left_out)
@@ -234,7 +234,7 @@ def _with_rest(samples: SampleFile, known: WaitRows) -> WaitRows:
 
 
 def _shared(
-    known: WaitRows,
+    with_stack: WaitRows,
     own: NDArray[np.int64],
     keys: NDArray[np.int64],
     left: NDArray[np.float64],
@@ -243,7 +243,7 @@ def _shared(
     """Return estimates by the stacks of waits of the same group, kind and duration.
 
     Args:
-        known: the waits with stacks.
+        with_stack: the waits with stacks.
         own: of each thread, kind and duration as one number.
         keys: the same of those without.
         left: nanoseconds of each of these; what is shared out is taken off.
@@ -254,7 +254,7 @@ def _shared(
     offered = group(own // per_thread) * per_thread + own % per_thread
     groups, of_offer = np.unique(offered, return_inverse=True)
     of_offer = of_offer.reshape(-1)
-    sums = np.bincount(of_offer, known.ns, len(groups))
+    sums = np.bincount(of_offer, with_stack.ns, len(groups))
     place = np.searchsorted(groups, wanted)
     place = np.where(place < len(groups), place, 0)
     has = (
@@ -266,10 +266,10 @@ def _shared(
     order = np.argsort(of_offer, kind="stable")
     bounds = np.searchsorted(of_offer[order], np.arange(len(groups) + 1))
     for number in np.flatnonzero(has & (left > 0)).tolist():
-        at = int(place[number])
-        members = order[bounds[at] : bounds[at + 1]]
+        offer = int(place[number])
+        members = order[bounds[offer] : bounds[offer + 1]]
         rows.append(members)
-        ns.append(known.ns[members] * (left[number] / sums[at]))
+        ns.append(with_stack.ns[members] * (left[number] / sums[offer]))
         threads.append(np.full(len(members), keys[number] // per_thread, np.int64))
         left[number] = 0
     taken = np.concatenate(rows) if rows else np.empty(0, np.int64)
@@ -279,8 +279,8 @@ def _shared(
         np.concatenate(threads) if threads else np.empty(0, np.int64),
         np.zeros(len(taken), np.uint64),
         np.concatenate(ns) if ns else np.empty(0),
-        known.nodes[taken],
-        [wait_reasons.estimated(known.reasons[row]) for row in taken.tolist()],
+        with_stack.nodes[taken],
+        [wait_reasons.estimated(with_stack.reasons[row]) for row in taken.tolist()],
         np.zeros(len(taken), np.int64),
         none,
         none,

@@ -40,6 +40,12 @@ KINDS: Mapping[str, tuple[str, Sequence[tuple[str, int, int, int]]]] = {
                         ("sample", 24, 4, 1)]),
     "jump": ("IIIHBx", [("from_place", 0, 4, 1), ("to_place", 4, 4, 1), ("sample", 8, 4, 1),
                         ("cycles", 12, 2, 1), ("flags", 14, 1, 1)]),
+    "wait": ("QQIiiBB2x", [("woken_ns", 0, 8, 1), ("subject", 8, 8, 1), ("sample", 16, 4, 1),
+                           ("waker", 20, 0x14, 1), ("holder", 24, 0x14, 1), ("call", 28, 1, 1),
+                           ("flags", 29, 1, 1)]),
+    "rest": ("QIIHB5x", [("ns", 0, 8, 1), ("n", 8, 4, 1), ("thread", 12, 4, 1),
+                         ("duration", 16, 2, 1), ("is_runnable", 18, 1, 1)]),
+    "span": ("QQI4x", [("begin_ns", 0, 8, 1), ("end_ns", 8, 8, 1), ("thread", 16, 4, 1)]),
 }  # fmt: skip
 
 NONE = 0xFFFFFFFF

@@ -118,7 +118,7 @@ TOLD: dict[str, list[dict[str, Any]]] = {
     "samples": [
         {"repetition": 0, **PLACE, "region": READ, "kind": "io", "path": f"app;{READ}", **WALL,
          "time_ns": 0, "address": 64, "weight": 1000.0, "data_address": None,
-         "data_source": "", "latency": None},
+         "data_source": "", "latency": None, "woken_by": "", "held_by": ""},
     ],
     "files": [{"number": 0, "file": "/data/in", "host": "", "kind": "file", "filesystem": "ext4"}],
     "arcs": [

@@ -155,7 +155,7 @@ def test_a_table_in_memory_is_lent_as_it_is(name: str, tmp_path: Path) -> None:
 def test_what_nobody_knows_is_lent_as_that_and_not_as_missing() -> None:
     tables, other = Tables("one"), Tables("another")
     tables.insert(SAMPLES, [[0, 0], [0, 1], [0, 0], [0, 0], [7, 8], [None, 3], [nan, 2.5],
-                            [None, None], [None, None], [None, None]])  # fmt: skip
+                            *([[None, None]] * 5)])  # fmt: skip
     tables.lend(SAMPLES, other, "lent")
     for each, name in ((tables, "samples"), (other, "lent")):
         assert repr(each.rows(f"SELECT address, weight FROM {name}")) == "[(None, nan), (3, 2.5)]"

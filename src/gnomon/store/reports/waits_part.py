@@ -10,8 +10,15 @@ from gnomon.errors import GnomonError
 from gnomon.model.symbol_names import short_name
 from gnomon.named_tuple import NamedTuple
 from gnomon.store.reports.report_part import (
+    FILE,
+    FUNCTION,
+    HOW,
+    LINE,
+    METRIC,
+    MODULE,
     PLACE,
     TOP,
+    UNIT,
     Key,
     PartData,
     PartText,
@@ -24,8 +31,9 @@ from gnomon.units import number, printable, quantity
 if TYPE_CHECKING:
     from gnomon.store.run import Run
 
-THREAD, FUNCTION_ = "thread", "function"
+BY_THREAD, BY_FUNCTION = "thread", "function"
 METRIC_NAME = "Waiting time"
+_OF_METRIC = {"metric": METRIC_NAME, "unit": "s", "how": "counted"}
 _REASONS_SHOWN = 4
 _PLACES_BELOW = 8
 _ABSENT = "-"
@@ -72,25 +80,23 @@ _ESTIMATE = Key(
 )  # fmt: skip
 _REASON = Key("reason", "string", "what was waited for: lock, read: pipe, sleep, waiting for a CPU")
 _KEYS = (
-    *(key._replace(by=(THREAD,)) for key in PLACE),
+    *(key._replace(by=(BY_THREAD,)) for key in PLACE),
     Key("wall", "number", "seconds from the thread's begin to its end; null where not known",
-        (THREAD,)),
+        (BY_THREAD,)),
     Key("running", "number", "seconds on a CPU: the rest of `wall`; null where that is not known",
-        (THREAD,)),
+        (BY_THREAD,)),
     Key("cpu_time", "number", "the same as CPU time by samples; null where there are none",
-        (THREAD,)),
+        (BY_THREAD,)),
     _REASON, _SECONDS, _ESTIMATE,
-    Key("function", "string", "the innermost function of the program that waited", (FUNCTION_,)),
-    Key("module", "string", "program or library that it is in", (FUNCTION_,)),
-    Key("file", "string", "source file, empty where it is not known", (FUNCTION_,)),
-    Key("line", "integer", "0 where it is not known", (FUNCTION_,)),
-    Key("waits", "integer", "how many there were, as far as their stacks were taken", (FUNCTION_,)),
+    METRIC, UNIT, HOW,
+    *(key._replace(by=(BY_FUNCTION,)) for key in (FUNCTION, MODULE, FILE, LINE)),
+    Key("waits", "integer", "how many there were whose stacks were taken", (BY_FUNCTION,)),
     Key("longest", "number", "seconds of the longest of these; null where there is none",
-        (FUNCTION_,)),
+        (BY_FUNCTION,)),
     Key("woken_by", "string", "who ended most of the time; empty where that is not known",
-        (FUNCTION_,)),
+        (BY_FUNCTION,)),
     Key("held_by", "string", "the thread that had the lock for most of the time, likewise",
-        (FUNCTION_,)),
+        (BY_FUNCTION,)),
 )  # fmt: skip
 
 
@@ -142,8 +148,8 @@ class Waits(NamedTuple):
     """How long threads ran and waited, for what, and where."""
 
     name: str = "waits"
-    title: str = "how long threads ran and waited, for what, and where in the code"
-    by: tuple[str, ...] = (THREAD, FUNCTION_)
+    title: str = "how long threads ran and waited, for what and where"
+    by: tuple[str, ...] = (BY_THREAD, BY_FUNCTION)
     argument: str = ""
     options: frozenset[str] = frozenset(("top",))
     keys: tuple[Key, ...] = _KEYS
@@ -161,31 +167,34 @@ class Waits(NamedTuple):
         _check(self, run)
         top = TOP if request.top is None else request.top
         lines = [title(run)]
-        if request.by != FUNCTION_:
+        if request.by != BY_FUNCTION:
             lines += _threads_text(threads(run), top, request.width)
         code = code_waits(run)
-        most = top if request.by == FUNCTION_ else _PLACES_BELOW
+        most = top if request.by == BY_FUNCTION else _PLACES_BELOW
         lines += _code_text(code, most, request.width)
         return PartText("\n".join(lines) + "\n")
 
     def data(self, run: Run, request: Request) -> PartData:
         """Return a row for each reason of a thread, or of a line; raises as `text`."""
         _check(self, run)
-        if request.by == FUNCTION_:
-            return PartData([one._asdict() for one in code_waits(run)[: request.top or None]])
+        if request.by == BY_FUNCTION:
+            return PartData(
+                [{**one._asdict(), **_OF_METRIC} for one in code_waits(run)[: request.top or None]]
+            )
         return PartData(
             [
                 {
-                    **one.place,
-                    "wall": one.wall,
-                    "running": one.running,
-                    "cpu_time": one.cpu_time,
+                    **thread.place,
+                    "wall": thread.wall,
+                    "running": thread.running,
+                    "cpu_time": thread.cpu_time,
                     "reason": reason,
                     "seconds": seconds,
-                    "estimated": one.estimated.get(reason, 0.0),
+                    "estimated": thread.estimated.get(reason, 0.0),
+                    **_OF_METRIC,
                 }
-                for one in threads(run)[: request.top or None]
-                for reason, seconds in one.reasons.items()
+                for thread in threads(run)[: request.top or None]
+                for reason, seconds in thread.reasons.items()
             ]
         )
 
@@ -259,7 +268,7 @@ def code_waits(run: Run) -> list[CodeWaits]:
         grouped.setdefault(key, []).append((path, seconds, is_estimate, waits or 0))
     rows = []
     for (reason, function, module, file, line), parts in grouped.items():
-        known = [longest[path] for path, *_ in parts if path in longest]
+        durations = [longest[path] for path, *_ in parts if path in longest]
         rows.append(
             CodeWaits(
                 reason,
@@ -270,7 +279,7 @@ def code_waits(run: Run) -> list[CodeWaits]:
                 file,
                 line,
                 sum(waits for *_, waits in parts),
-                max(known, default=None),
+                max(durations, default=None),
                 _most(wakers.get(path, {}) for path, *_ in parts),
                 _most(holders.get(path, {}) for path, *_ in parts),
             )
@@ -348,7 +357,8 @@ def _threads_text(rows: Sequence[ThreadWaits], top: int, width: int) -> list[str
         )
     names = ["wall", "running", *heads, *(["other"] if has_more else [])]
     fixed = sum(
-        max(len(name), *(len(row[at]) for row in cells)) + GAP for at, name in enumerate(names)
+        max(len(name), *(len(row[column]) for row in cells)) + GAP
+        for column, name in enumerate(names)
     )
     room = max(width - INDENT - fixed, _NAME_LEAST)
     for cell, own in zip(cells, rows, strict=False):
