@@ -160,7 +160,7 @@ def test_a_condition_variable_of_cpp(tmp_path: Path, compiled: Compiled) -> None
     threads = rows(tmp_path)
     consumer = [row for row in threads if row["reason"] == "condition variable"]
     assert len({row["tid"] for row in consumer}) == 1
-    assert sum(row["seconds"] for row in consumer) > 0.9 * consumer[0]["wall"]
+    assert sum(row["seconds"] for row in consumer) > 0.55
     assert any(row["reason"] == "sleep" and row["seconds"] > 0.55 for row in threads)
 
 

@@ -25,7 +25,12 @@ SAMPLES, PYTHON = "n.50.2.samples.gnrec", "n.50.2.python.gnrec"
 
 def write(folder: Path) -> dict[str, bytes]:
     """Write a record file of each kind, and return what they hold."""
-    rows = sample_records.records() | {"jump": list(sample_records.JUMPS)}
+    rows = sample_records.records() | {
+        "jump": list(sample_records.JUMPS),
+        "wait": [(1600, 0, 0, 51, 0, 2, 0), (0, 0, 3, 0, 50, 0, 1)],
+        "rest": [(3000, 2, 0, 9, 0), (50, 1, 1, 5, 1)],
+        "span": [(1000, 9000, 0), (2000, 8000, 1)],
+    }
     files = (
         sample_records.write(folder / SAMPLES, rows),
         sample_records.write(
