@@ -30,6 +30,7 @@ from benchmarks import (
     throughput,
     unwind,
     view,
+    waits,
 )
 from benchmarks.table import Table
 
@@ -54,6 +55,7 @@ BENCHMARKS = {
     "browser": ("clicks and keys on 100,000 nodes, in Chromium", browser.run),
     "symbols": ("functions, inlined calls and lines of 10,000 addresses", symbols.run),
     "sampling": ("what sampling takes from a program, its reader's CPU, its files", sampling.run),
+    "waits": ("what recording where threads wait adds to a switch of threads", waits.run),
     "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
 }
 

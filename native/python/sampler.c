@@ -11,6 +11,11 @@
 /* More than threads of a process, or CPUs of a machine. */
 #define NUMBERS_MAX (1 << 22)
 
+/* Of what an event is told as `switches`. */
+#define TELLS_SWITCHES 1u
+#define IS_OF_WAITS 2u
+#define IS_SPARE 4u
+
 struct sampler {
 	PyObject_HEAD struct gn_sampler *own; /* NULL: stopped */
 };
@@ -66,12 +71,13 @@ static int read_events(PyObject *list, struct event_list *events)
 		if (!PyArg_ParseTuple(PyList_GetItem(list, i), "IKKKKIKppiKIIy", &type, &config[0],
 				      &config[1], &config[2], &config[3], &exclude, &period,
 				      &event->is_frequency, &event->counts_more,
-				      &event->spec.leader, &more, &event->precise,
-				      &switches, &events->text[i]))
+				      &event->spec.leader, &more, &event->precise, &switches,
+				      &events->text[i]))
 			return -1;
 		event->more = more;
-		event->tells_switches = switches != 0;
-		event->is_spare = switches > 1;
+		event->tells_switches = switches & TELLS_SWITCHES;
+		event->is_of_waits = switches & IS_OF_WAITS;
+		event->is_spare = switches & IS_SPARE;
 		event->spec.type = type;
 		event->spec.config = config[0];
 		event->spec.config1 = config[1];
@@ -99,11 +105,14 @@ static PyObject *raise_start_error(int error, const struct gn_sampling_failure *
 
 static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"events",	  "cpus",	   "targets",
-				"starts_at_exec", "stack_bytes",   "signalled_stack_bytes",
-				"ring_bytes",	  "path",	   "rank",
-				"signal_socket",  "kept",	   "kept_bytes",
-				"waking",	  "switches_most", NULL};
+	static char *names[] = {"events",      "cpus",
+				"targets",     "starts_at_exec",
+				"stack_bytes", "signalled_stack_bytes",
+				"ring_bytes",  "path",
+				"rank",	       "signal_socket",
+				"kept",	       "kept_bytes",
+				"waking",      "switches_most",
+				"waits",       NULL};
 	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	struct numbers cpus = {0}, targets = {0};
 	struct event_list events = {0};
@@ -116,11 +125,11 @@ static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 	int result;
 
 	if (!PyArg_ParseTupleAndKeywords(
-		    args, kwargs, "O!O!O!pIIKyiiyKKK:Sampler", names, &PyList_Type, &event_list,
+		    args, kwargs, "O!O!O!pIIKyiiyKKKy:Sampler", names, &PyList_Type, &event_list,
 		    &PyList_Type, &cpu_list, &PyList_Type, &target_list, &plan.starts_at_exec,
 		    &plan.stack_bytes, &plan.signalled_stack_bytes, &ring_bytes, &output.path,
 		    &output.rank, &plan.signal_socket, &output.kept, &kept_bytes, &waking,
-		    &switches_most))
+		    &switches_most, &output.waits))
 		return NULL;
 	if (read_events(event_list, &events) || read_numbers(cpu_list, &cpus) ||
 	    read_numbers(target_list, &targets))
@@ -141,6 +150,8 @@ static PyObject *sampler_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 	output.kept_bytes = kept_bytes;
 	if (!*output.kept)
 		output.kept = NULL;
+	if (!*output.waits)
+		output.waits = NULL;
 	Py_BEGIN_ALLOW_THREADS result = gn_sampler_start(&self->own, &plan, &output, &failure);
 	Py_END_ALLOW_THREADS if (result)
 	{
@@ -193,10 +204,9 @@ static PyType_Slot slots[] = {
 	{Py_tp_doc,
 	 "Sampler(events, cpus, targets, starts_at_exec, stack_bytes, signalled_stack_bytes, "
 	 "ring_bytes, path, rank, signal_socket, kept, kept_bytes, waking, "
-	 "switches_most)\n\n"
+	 "switches_most, waits)\n\n"
 	 "Samples until it is stopped. Each event is (type, config, config1, config2, config3, "
-	 "exclude, period, is_frequency, counts_more, leader, sample_type, precise, "
-	 "tells_switches, "
+	 "exclude, period, is_frequency, counts_more, leader, sample_type, precise, switches, "
 	 "text). Raises "
 	 "StartError."},
 	{Py_tp_new, sampler_new},

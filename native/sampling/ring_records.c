@@ -141,8 +141,8 @@ static void on_sample(struct gn_sampler *s, const struct perf_event_header *head
 	if (s->kept.file && taken.stack.abi)
 		gn_kept_stacks_add(&s->kept, thread->process, &taken, s->paths.frame,
 				   s->paths.n_frames, sample.end);
-	if (s->is_of_switch[event]) {
-		sample.event = s->switch_event;
+	if (s->is_of_waits[event]) {
+		sample.event = s->wait_event;
 		if (s->tells_switches)
 			gn_waits_sample(&s->waits, thread, &sample);
 		return;

@@ -26,7 +26,8 @@ struct gn_sampled_event {
 	int counts_more;    /* a clock that counts the modes, too, in which it is not sampled */
 	uint64_t more;	    /* PERF_SAMPLE_* besides what each sample has (sample_record.h) */
 	uint32_t precise;   /* perf_event_attr.precise_ip */
-	int tells_switches; /* and when threads leave a CPU and return; its samples are of waits */
+	int tells_switches; /* when threads leave a CPU and return */
+	int is_of_waits;    /* its samples are the stacks of threads that leave a CPU */
 	int is_spare;	    /* it is not enabled: it takes the place of the one before it */
 };
 

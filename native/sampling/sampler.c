@@ -218,7 +218,7 @@ static void look_at_waits(struct gn_sampler *s)
 			continue;
 		if (!gn_wait_look_at(thread, &s->paths, s->look_buffer, &look,
 				     thread->waits->has_sample ? NULL : &sample, &has_stack)) {
-			sample.event = s->switch_event;
+			sample.event = s->wait_event;
 			gn_waits_look(thread, &look, has_stack ? &sample : NULL);
 		}
 	}
@@ -240,8 +240,7 @@ static void end_all_waits(struct gn_sampler *s)
 static void replace_switches(struct gn_sampler *s, uint32_t on)
 {
 	struct gn_sampled_events *events = &s->events;
-	const uint32_t off =
-		s->switch_event == s->events.off ? s->switch_event + 1 : s->switch_event;
+	const uint32_t off = s->stack_event;
 	const uint32_t n = events->n_events;
 
 	gn_disable_event(events->fd, events->n_fds, n, off);
@@ -252,6 +251,7 @@ static void replace_switches(struct gn_sampler *s, uint32_t on)
 	}
 	gn_signal_events_switch(&s->signals, off, on);
 	events->off = off;
+	s->stack_event = on;
 }
 
 /* The stacks of one wait in N, from now on. */
@@ -269,7 +269,7 @@ static void stop_switches(struct gn_sampler *s, uint64_t *next_ns, uint64_t per_
 {
 	replace_switches(s, GN_NO_EVENT);
 	for (uint32_t i = 0; i < s->events.n_events; i++)
-		if (s->is_of_switch[i]) {
+		if (s->is_of_waits[i]) {
 			/* Those that are opened from now on, too. */
 			s->events.attr[i].context_switch = 0;
 			s->events.attr[i].freq = 0;
@@ -385,8 +385,10 @@ static int begin_file(struct gn_sampler *s, const struct gn_sampling_plan *plan,
 		return result;
 	gn_sample_append(&s->out, GN_SAMPLE_SETUP, &setup);
 	for (uint32_t i = 0; i < plan->n_events; i++)
-		if (!plan->event[i].is_spare)
+		if (!plan->event[i].is_of_waits)
 			gn_sample_append_text(&s->out, GN_SAMPLE_EVENT, i, output->event[i]);
+	if (output->waits)
+		gn_sample_append_text(&s->out, GN_SAMPLE_EVENT, s->wait_event, output->waits);
 	if (output->kept)
 		result = gn_kept_stacks_open(&s->kept, output->kept, output->rank,
 					     output->kept_bytes);
@@ -421,6 +423,21 @@ static int begin_thread(struct gn_sampler *s)
 	return 0;
 }
 
+static void prepare_waits(struct gn_sampler *s, const struct gn_sampling_plan *plan,
+			  const struct gn_sampling_output *output)
+{
+	s->stack_event = GN_NO_EVENT;
+	s->tells_switches = !!output->waits;
+	for (uint32_t i = 0; i < plan->n_events; i++) {
+		s->is_of_waits[i] = !!plan->event[i].is_of_waits;
+		if (!plan->event[i].is_of_waits)
+			s->wait_event++;
+		else if (!plan->event[i].is_spare)
+			s->stack_event = i;
+	}
+	s->looks_often = s->tells_switches && s->stack_event == GN_NO_EVENT;
+}
+
 int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan *plan,
 		     const struct gn_sampling_output *output, struct gn_sampling_failure *failure)
 {
@@ -438,16 +455,7 @@ int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan 
 	result = gn_thread_times_begin(&s->times, plan, &s->events);
 	if (result)
 		goto fail;
-	for (uint32_t i = 0; i < plan->n_events; i++) {
-		if (!plan->event[i].tells_switches)
-			continue;
-		s->is_of_switch[i] = 1;
-		s->tells_switches = 1;
-		if (plan->event[i].is_spare)
-			continue;
-		s->switch_event = (uint16_t)i;
-		s->looks_often = !plan->event[i].period;
-	}
+	prepare_waits(s, plan, output);
 	s->limit.switches = plan->switches_most;
 	/* Who wakes whom is more than some users may know. */
 	if (gn_wakes_begin(&s->wakes, plan, &s->events))

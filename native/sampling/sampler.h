@@ -16,6 +16,7 @@ struct gn_sampling_output {
 	const char *path;	  /* of the record file, which must not exist */
 	int32_t rank;		  /* of this task of a job, -1: none */
 	const char *const *event; /* of each event what readers need to know: JSON */
+	const char *waits;	  /* the same of waits; NULL: none are recorded */
 	const char *kept;	  /* of the file of stacks (kept_stacks.h); NULL: none are kept */
 	uint64_t kept_bytes;	  /* as far as these go */
 };

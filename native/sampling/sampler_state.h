@@ -42,12 +42,13 @@ struct gn_sampler {
 	uint64_t n_beyond; /* stacks beyond their copies when haste was last called for */
 	uint64_t haste_until_ns;
 	struct pollfd *polled; /* one for each ring, the wish to stop, and the socket */
-	uint8_t is_of_switch[GN_SAMPLED_EVENTS_MAX]; /* samples of an event are of waits */
+	uint8_t is_of_waits[GN_SAMPLED_EVENTS_MAX]; /* samples of an event are */
 	uint32_t *polled_event; /* which of its CPU's events a ring is polled by */
 	pthread_t thread;
 	int is_disabled;
-	uint16_t switch_event; /* with its number, where `tells_switches` */
-	int tells_switches;    /* waits are recorded */
+	uint16_t wait_event;  /* the number of waits among the events of the file */
+	uint32_t stack_event; /* of the plan, that takes their stacks; GN_NO_EVENT: none */
+	int tells_switches;   /* waits are recorded */
 	struct {
 		uint64_t switches; /* a second, of which more are not recorded; 0: any number */
 		uint64_t begin_ns, n, n_samples, n_signalled; /* at the beginning of this second */

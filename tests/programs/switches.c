@@ -1,8 +1,12 @@
-/* Two processes that pass a byte back and forth ROUNDS times, on one CPU: each waits for the other.
+/*
+ * Two processes that pass a byte back and forth ROUNDS times, on one CPU: each waits for the other.
+ * Prints how many nanoseconds of CPU time a switch took.
  */
 #define _GNU_SOURCE
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,11 +22,21 @@ static int pass(int from, int to, int rounds, int begins)
 	return 0;
 }
 
+static double cpu_ns(int who)
+{
+	struct rusage used;
+
+	getrusage(who, &used);
+	return 1e9 * (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+	       1e3 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
 int main(int argc, char **argv)
 {
 	const int rounds = argc > 1 ? atoi(argv[1]) : 1000;
 	int there[2], back[2], status = 1;
 	cpu_set_t cpus;
+	double begin;
 
 	sched_getaffinity(0, sizeof(cpus), &cpus);
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
@@ -36,8 +50,11 @@ int main(int argc, char **argv)
 		return 1;
 	if (!fork())
 		_exit(pass(there[0], back[1], rounds, 0));
+	begin = cpu_ns(RUSAGE_SELF);
 	if (pass(back[0], there[1], rounds, 1))
 		return 1;
+	begin -= cpu_ns(RUSAGE_SELF);
 	wait(&status);
+	printf("%.1f\n", (cpu_ns(RUSAGE_CHILDREN) - begin) / (2.0 * rounds));
 	return status != 0;
 }

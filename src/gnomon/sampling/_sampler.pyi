@@ -18,10 +18,9 @@ class Sampler:
     counts_more, leader, sample_type, precise, switches, text). `counts_more`: a clock that also
     counts modes in which it is not sampled; `leader`: the number of the event at whose samples it
     is read, its own if it is sampled itself; `sample_type`: PERF_SAMPLE_* beyond what every sample
-    has; `switches`: 1 if it tells when threads leave a CPU and return, and its samples are of
-    waits, 2 if it is to take the place of that one later on. `waking` is the number of the
-    tracepoint sched:sched_waking, 0 to do without; with `switches_most` waits are no longer
-    recorded once there are more switches a second.
+    has; `switches`: bits of `sampled_events.TELLS_SWITCHES` and so on. `waking` is the number of
+    the tracepoint sched:sched_waking, 0 to do without; with `switches_most` waits are no longer
+    recorded once there are more switches a second; `waits` is the text of waits, b"" for none.
     """
 
     def __new__(
@@ -42,6 +41,7 @@ class Sampler:
         kept_bytes: int,
         waking: int,
         switches_most: int,
+        waits: bytes,
     ) -> Sampler:
         """Begin to sample; stacks are kept in the file `kept` if it is not b"".
 

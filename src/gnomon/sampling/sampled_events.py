@@ -35,6 +35,11 @@ _PRECISE_MOST = 3
 _PERIOD_NS_LEAST = 10_000
 
 
+TELLS_SWITCHES, IS_OF_WAITS, IS_SPARE = 1, 2, 4
+"""It tells when threads leave a CPU and return; its samples are their stacks when they leave; it is
+not enabled, but takes the place of the event before it later on."""
+
+
 class SampledEvent(NamedTuple):
     """An event that is sampled.
 
@@ -46,8 +51,8 @@ class SampledEvent(NamedTuple):
         precise: how close to the event the instruction is to be, 0 to 3 (`:ppp`).
         counts_more: it is a clock that counts the kernel's time, too, and is not sampled there.
         has_branches: its samples have the branches that were taken before them.
-        tells_switches: it tells when threads leave a CPU and return; its samples are of waits.
-        is_spare: it is not enabled, but takes the place of the event before it later on.
+        switches: what it has to do with threads that leave a CPU: `TELLS_SWITCHES`,
+            `IS_OF_WAITS` and `IS_SPARE`, or 0.
     """
 
     event: Event
@@ -57,8 +62,7 @@ class SampledEvent(NamedTuple):
     precise: int = 0
     counts_more: bool = False
     has_branches: bool = False
-    tells_switches: bool = False
-    is_spare: bool = False
+    switches: int = 0
 
     @property
     def is_clock(self) -> bool:

@@ -26,7 +26,13 @@ from gnomon.named_tuple import NamedTuple
 from gnomon.sampling import rights, switch_events
 from gnomon.sampling._sampler import FILE, MAP, OPEN, Sampler, StartError
 from gnomon.sampling.kept_files import kept_file
-from gnomon.sampling.sampled_events import UNSEEN_KERNEL, SampledEvent, SampledEvents, choose
+from gnomon.sampling.sampled_events import (
+    IS_OF_WAITS,
+    UNSEEN_KERNEL,
+    SampledEvent,
+    SampledEvents,
+    choose,
+)
 from gnomon.sampling.stack_size import STACK_KB, STACK_KB_MOST
 from gnomon.store.record_kinds import SUFFIX
 
@@ -238,21 +244,27 @@ class SamplingObserver(Observer):
             kept_bytes=self._keep_mb << 20,
             waking=switch_events.waking() if self._has_wait_stacks else 0,
             switches_most=switch_events.SWITCHES_MOST if self._off_cpu == switch_events.AUTO else 0,
+            waits=self._described_waits(),
         )
+
+    def _described_waits(self) -> bytes:
+        """Return what the record file says of waits, b"" if they are not recorded."""
+        if not any(event.switches for event in self._events):
+            return b""
+        switches = switch_events.switches()[0]
+        return json.dumps({**describe(switches, [switches]), "is_wait": True}).encode()
 
     @property
     def _has_wait_stacks(self) -> bool:
-        return any(event.tells_switches and event.period for event in self._events)
+        return any(event.switches & IS_OF_WAITS for event in self._events)
 
     def _leave_out_kernel(self, error: StartError) -> None:
         """Sample user mode alone; where that is not the event, say that it is refused."""
-        if self._off_cpu == switch_events.AUTO:
-            self._events = [event for event in self._events if not event.tells_switches]
-        narrower = [
-            switch_events.without_stacks(event) if event.tells_switches else event.narrowed()
-            for event in self._events
-            if not event.is_spare
-        ]
+        # The kernel takes no samples of waits: these are in itself.
+        events = [event for event in self._events if not event.switches & IS_OF_WAITS]
+        if self._off_cpu == switch_events.YES:
+            events[0] = switch_events.telling(events[0])
+        narrower = [event.narrowed() for event in events]
         for number, event in enumerate(narrower):
             if event is None:
                 raise self._refused(StartError(error.args[0], OPEN, number, error.args[3]))
@@ -264,7 +276,7 @@ class SamplingObserver(Observer):
             f"samples: of user code alone, {rest}; to sample the kernel, too: "
             "sudo sysctl kernel.perf_event_paranoid=1"
         )
-        if any(event.tells_switches for event in self._events):
+        if any(event.switches for event in self._events):
             self._notes.append(
                 "waits: of long ones alone is known where they were, of all how long they took; to "
                 "know all of them: sudo sysctl kernel.perf_event_paranoid=1"
@@ -335,7 +347,7 @@ def _arguments(
         sampled.leader,
         sampled.sample_type,
         sampled.precise,
-        sampled.tells_switches + sampled.is_spare,
+        sampled.switches,
         json.dumps(describe(sampled, events)).encode(),
     )
 
@@ -355,8 +367,6 @@ def describe(sampled: SampledEvent, events: Sequence[SampledEvent]) -> dict[str,
         "scope": str(event.info.scope),
         "component": event.info.component,
     }
-    if sampled.tells_switches:
-        described["is_wait"] = True
     if leader is not sampled:
         described["read_with"] = leader.event.name
     return described

@@ -5,11 +5,15 @@ Source: perf_event_open(2), `context_switch`; `PERF_COUNT_SW_CONTEXT_SWITCHES`.
 
 from __future__ import annotations
 
-from gnomon import _core
 from gnomon.counters import event_resolver
 from gnomon.errors import GnomonError
 from gnomon.sampling import rights
-from gnomon.sampling.sampled_events import SampledEvent
+from gnomon.sampling.sampled_events import (
+    IS_OF_WAITS,
+    IS_SPARE,
+    TELLS_SWITCHES,
+    SampledEvent,
+)
 
 YES, NO, AUTO = "yes", "no", "auto"
 """Whether waits are recorded; AUTO: where stacks may be taken, and as long as it costs little."""
@@ -34,21 +38,14 @@ def switches() -> tuple[SampledEvent, SampledEvent]:
     for missing in resolution.unavailable:
         raise GnomonError(f"waits: {missing.event}: {missing.reason}; {missing.remedy}")
     rate = min(STACKS_HZ, rights.highest_rate() or STACKS_HZ)
-    event = SampledEvent(resolution.events[0], 1, False, 0, tells_switches=True)
-    return event, event._replace(period=rate, is_frequency=True, is_spare=True)
+    does = TELLS_SWITCHES | IS_OF_WAITS
+    event = SampledEvent(resolution.events[0], 1, False, 0, switches=does)
+    return event, event._replace(period=rate, is_frequency=True, switches=does | IS_SPARE)
 
 
-def without_stacks(event: SampledEvent) -> SampledEvent:
-    """Return the event for users without rights: it tells of switches, and takes no samples.
-
-    The kernel opens it for samples of user code as well, and then takes none: switches happen in
-    the kernel.
-    """
-    (term,) = event.event.spec.terms
-    bits = _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR
-    encoding = term.encoding._replace(exclude=term.encoding.exclude | bits)
-    spec = event.event.spec._replace(terms=(term._replace(encoding=encoding),))
-    return event._replace(event=event.event._replace(spec=spec), period=0, is_frequency=False)
+def telling(event: SampledEvent) -> SampledEvent:
+    """Return an event that tells of switches, too: any event does, and none has rights to need."""
+    return event._replace(switches=TELLS_SWITCHES)
 
 
 def waking() -> int:
