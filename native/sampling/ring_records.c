@@ -166,6 +166,17 @@ static void on_wake(struct gn_sampler *s, const struct gn_wake *wake)
 		gn_waits_wake(thread, wake->time_ns, wake->waker, wake->is_interrupt);
 }
 
+/* A CPU tells of its threads' switches, and so of the last one of each. */
+static int32_t *exited(struct gn_sampler *s, int32_t tid)
+{
+	const uint32_t n = s->n_exited < EXITED ? s->n_exited : EXITED;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (s->exited[i] == tid)
+			return &s->exited[i];
+	return NULL;
+}
+
 /* The thread is that of the record itself, also where the record names another one. */
 static int on_switch(struct gn_sampler *s, const struct perf_event_header *header)
 {
@@ -179,6 +190,8 @@ static int on_switch(struct gn_sampler *s, const struct perf_event_header *heade
 	memcpy(own, &task, sizeof(own));
 	/* A CPU that is idle, or a thread that has ended. */
 	if (own[0] <= 0 || own[1] <= 0)
+		return 0;
+	if (exited(s, own[1]))
 		return 0;
 	thread = gn_processes_thread(&s->processes, own[0], own[1]);
 	if (!thread)
@@ -305,6 +318,7 @@ static int on_fork(struct gn_sampler *s, const struct perf_event_header *header,
 		   struct gn_words *words, int is_exit)
 {
 	uint32_t task[2], parent[2], thread[2];
+	int32_t *before;
 	int failed;
 
 	/* pid, ppid; tid, ptid */
@@ -318,8 +332,13 @@ static int on_fork(struct gn_sampler *s, const struct perf_event_header *header,
 		number_ended(s, task[0], thread[0]);
 		gn_sampler_end_waits(s, (int32_t)thread[0], before_end(header, GN_TIME_BEFORE_END));
 		gn_processes_exit(&s->processes, (int32_t)task[0], (int32_t)thread[0]);
+		s->exited[s->n_exited++ % EXITED] = (int32_t)thread[0];
 		return 0;
 	}
+	/* Its number comes again. */
+	before = exited(s, (int32_t)thread[0]);
+	if (before)
+		*before = 0;
 	failed = gn_processes_fork(&s->processes, (int32_t)task[0], (int32_t)thread[0],
 				   (int32_t)parent[0], (int32_t)parent[1]);
 	if (!failed && s->tells_switches)

@@ -25,6 +25,9 @@
 
 #define NS_PER_S 1000000000ull
 
+/* On so many CPUs a thread may be about to leave for the last time. */
+#define EXITED 64u
+
 struct gn_sampler {
 	struct gn_sampled_events events;
 	struct gn_signal_events signals;
@@ -53,6 +56,8 @@ struct gn_sampler {
 		uint64_t switches; /* a second, of which more are not recorded; 0: any number */
 		uint64_t begin_ns, n, n_samples, n_signalled; /* at the beginning of this second */
 	} limit;
+	int32_t exited[EXITED]; /* the last threads that did: what is told of them comes later */
+	uint32_t n_exited;
 	int is_thinned;	 /* of one wait in N stacks are taken */
 	int looks_often; /* no stacks come with switches */
 	char look_buffer[GN_LOOK_BYTES];
