@@ -25,7 +25,7 @@ int gn_estimate_part(const struct gn_estimate *total, uint64_t samples, struct g
 	part->value = (double)samples * total->weight;
 	share = total->samples ? (double)samples / (double)total->samples : 0;
 	deviation = sqrt((double)samples * (1 - share));
-	part->error = total->weight *
-		      (share > 0 && share < 1 ? DEVIATIONS * deviation + 0.5 : NONE_SEEN);
+	part->error =
+		total->weight * (share > 0 && share < 1 ? DEVIATIONS * deviation + 0.5 : NONE_SEEN);
 	return GN_OK;
 }

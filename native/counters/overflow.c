@@ -3,8 +3,11 @@
  *
  * A handler is called by a signal at each overflow. The address is that of the interrupted context,
  * unless the name asks for a precise one, or the data's is wanted: those stand in the kernel's
- * record, in a ring. A histogram needs no signal each time: records gather in the ring, which is
- * read when it is half full and at the end.
+ * record, in a ring. A histogram needs no signal each time, which is most of what an overflow
+ * costs: records gather in the ring, which is emptied at each tick of the timer and at the end. Not
+ * of events that could fill it in between: neither the kernel's limit
+ * (kernel.perf_event_max_sample_rate) nor a shortest period holds for those that it counts by
+ * itself.
  */
 #include "overflow.h"
 
@@ -44,11 +47,8 @@ static uint64_t random_period(struct gn_watch *watch)
 	return period ? period : 1;
 }
 
-/*
- * Linux 6.18 lets an event without a timer, that the kernel counts by itself, overflow at once when
- * its period is changed while it is on: perf_swevent_start() sets no new one.
- */
-static int must_be_off(const struct gn_watch *watch)
+/* Neither a PMU nor a timer makes it overflow, but the kernel where it happens. */
+static int is_of_kernel(const struct gn_watch *watch)
 {
 	const struct gn_event_spec *spec = &watch->event->spec[0];
 
@@ -57,9 +57,13 @@ static int must_be_off(const struct gn_watch *watch)
 		spec->config != PERF_COUNT_SW_TASK_CLOCK);
 }
 
+/*
+ * Linux 6.18 lets an event of the kernel's overflow at once when its period is changed while it is
+ * on: perf_swevent_start() sets no new one.
+ */
 static void change_period(struct gn_watch *watch)
 {
-	const int is_off = must_be_off(watch);
+	const int is_off = is_of_kernel(watch);
 
 	watch->period = random_period(watch);
 	if (watch->flags & GN_OVERFLOW_SOFTWARE)
@@ -102,8 +106,8 @@ static int take_records(struct gn_watch *watch, void *context)
 	gn_ring_look(&watch->ring);
 	while ((record = gn_ring_next(&watch->ring, watch->whole))) {
 		const struct sample *sample = (const struct sample *)(const void *)record;
-		const int has_data = watch->flags & GN_OVERFLOW_DATA &&
-				     record->size >= sizeof(struct sample);
+		const int has_data =
+			watch->flags & GN_OVERFLOW_DATA && record->size >= sizeof(struct sample);
 
 		taken = 1;
 		if (record->type == PERF_RECORD_SAMPLE &&
@@ -148,44 +152,48 @@ static void on_event(struct gn_signal_target *target, void *context)
 		deliver(watch, gn_interrupted_address(context), 0, context);
 }
 
+static void compare_count(struct gn_watch *watch, void *context)
+{
+	const int64_t count = watch->state->counts[watch->index];
+
+	if (count == GN_NO_COUNT || count < watch->deadline)
+		return;
+	deliver(watch, gn_interrupted_address(context), 0, context);
+	/* As PAPI has it: several thresholds between two ticks are one overflow. */
+	watch->deadline = count > INT64_MAX - (int64_t)watch->period
+				  ? INT64_MAX
+				  : count + (int64_t)watch->period;
+}
+
 static void on_tick(struct gn_signal_target *target, void *context)
 {
 	struct gn_overflow_state *state =
 		(struct gn_overflow_state *)((char *)target -
 					     offsetof(struct gn_overflow_state, tick));
 
-	if (!atomic_load_explicit(&state->is_live, memory_order_acquire) ||
-	    state->peek(state->set, state->scratch, state->counts))
+	if (!atomic_load_explicit(&state->is_live, memory_order_acquire))
 		return;
-	for (int w = 0; w < state->n; w++) {
-		struct gn_watch *watch = state->watch[w];
-		const int64_t count = state->counts[watch->index];
-
-		if (count == GN_NO_COUNT || count < watch->deadline)
-			continue;
-		deliver(watch, gn_interrupted_address(context), 0, context);
-		/* As PAPI has it: several thresholds between two ticks are one overflow. */
-		watch->deadline = count > INT64_MAX - (int64_t)watch->period
-					  ? INT64_MAX
-					  : count + (int64_t)watch->period;
+	if (state->n && !(state->watch[0]->flags & GN_OVERFLOW_SOFTWARE)) {
+		for (int w = 0; w < state->n; w++)
+			gn_watch_drain(state->watch[w], context);
+	} else if (!state->peek(state->set, state->scratch, state->counts)) {
+		for (int w = 0; w < state->n; w++)
+			compare_count(state->watch[w], context);
 	}
 }
 
 /* --- what is watched -------------------------------------------------------------------------- */
 
-int gn_watch_needs_ring(const struct gn_watch *watch)
-{
-	if (watch->flags & GN_OVERFLOW_SOFTWARE)
-		return 0;
-	return watch->precise || watch->flags & GN_OVERFLOW_DATA ||
-	       (!watch->handler && !(watch->flags & GN_OVERFLOW_RANDOM));
-}
-
 /* Whether its records may gather, instead of being told one by one. */
 static int may_gather(const struct gn_watch *watch)
 {
-	return gn_watch_needs_ring(watch) && !watch->handler &&
-	       !(watch->flags & GN_OVERFLOW_RANDOM);
+	return !watch->handler && !is_of_kernel(watch) &&
+	       !(watch->flags & (GN_OVERFLOW_RANDOM | GN_OVERFLOW_SOFTWARE));
+}
+
+static int needs_ring(const struct gn_watch *watch)
+{
+	return watch->precise || watch->flags & GN_OVERFLOW_DATA || may_gather(watch);
 }
 
 static uint64_t ring_bytes(const struct gn_watch *watch)
@@ -226,7 +234,7 @@ static void set_sampling(struct gn_overflow_state *state)
 		spec.precise = (uint32_t)watch->precise;
 		spec.sample_type = PERF_SAMPLE_IP;
 		spec.sample_type |= watch->flags & GN_OVERFLOW_DATA ? PERF_SAMPLE_ADDR : 0;
-		spec.watermark = may_gather(watch) ? (uint32_t)ring_bytes(watch) / 2 : 0;
+		spec.watermark = may_gather(watch) ? (uint32_t)ring_bytes(watch) : 0;
 		state->sampling.event[state->sampling.n].spec = spec;
 		state->sampling.event[state->sampling.n++].asked = watch->asked;
 	}
@@ -239,8 +247,7 @@ static int reserve(struct gn_overflow_state *state, int n)
 
 	if (watch) {
 		state->watch = watch;
-		event = realloc(state->sampling.event,
-				(size_t)n * sizeof(*state->sampling.event));
+		event = realloc(state->sampling.event, (size_t)n * sizeof(*state->sampling.event));
 	}
 	if (event)
 		state->sampling.event = event;
@@ -316,12 +323,14 @@ static int arm_event(const struct gn_event_set *set, struct gn_watch *watch)
 	const struct gn_member *member = &set->member[watch->index];
 	const struct gn_native *native = &set->plan.native[set->at[member->first]];
 	const int fd = set->plan.target[0].group[native->group]->fd[native->index];
-	int error = gn_watch_needs_ring(watch) ? map(watch, fd) : 0;
+	int error = needs_ring(watch) ? map(watch, fd) : 0;
 
 	if (error)
 		return error;
 	watch->target.notify = on_event;
-	error = gn_overflow_publish(fd, set->tid, &watch->target);
+	/* A descriptor that signals does so at each overflow, whatever its watermark. */
+	if (!may_gather(watch))
+		error = gn_overflow_publish(fd, set->tid, &watch->target);
 	if (error)
 		gn_ring_unmap(&watch->ring);
 	else
@@ -413,9 +422,12 @@ int gn_overflow_arm(struct gn_event_set *set)
 	drop_removed(set);
 	set_sampling(state);
 	for (int w = 0; !error && w < state->n; w++) {
-		is_timed |= state->watch[w]->flags & GN_OVERFLOW_SOFTWARE;
-		if (!is_timed && state->watch[w]->fd < 0)
-			error = arm_event(set, state->watch[w]);
+		struct gn_watch *watch = state->watch[w];
+		const int is_software = watch->flags & GN_OVERFLOW_SOFTWARE;
+
+		is_timed |= is_software || may_gather(watch);
+		if (!is_software && watch->fd < 0)
+			error = arm_event(set, watch);
 	}
 	if (!error && is_timed)
 		error = arm_tick(state);

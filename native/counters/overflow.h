@@ -1,6 +1,7 @@
 /*
- * Events of a set that overflow: what is called, and how the kernel tells. Each is a watch; with
- * GN_OVERFLOW_SOFTWARE they share a timer instead of signals of their own.
+ * Events of a set that overflow: what is called, and how the kernel tells. Each is a watch. A
+ * timer, which those of a set share, takes the place of their own signals with
+ * GN_OVERFLOW_SOFTWARE, and empties the rings of histograms.
  */
 #ifndef GNOMON_COUNTERS_OVERFLOW_H
 #define GNOMON_COUNTERS_OVERFLOW_H
@@ -24,7 +25,7 @@ struct gn_watch {
 	void *data;
 	struct gn_histogram histogram;
 	uint32_t asked;	     /* what the event leaves out */
-	int fd;		     /* -1: its signals go nowhere yet */
+	int fd;		     /* of the kernel's event; -1: its overflows go nowhere yet */
 	struct gn_ring ring; /* mapped where an address comes from the kernel's record */
 	char *whole;	     /* for gn_ring_next() */
 	_Atomic int is_draining;
@@ -64,9 +65,6 @@ struct gn_watch *gn_overflow_watch(const struct gn_event_set *set, const struct 
 int gn_overflow_put(struct gn_overflow_state *state, const struct gn_event *event,
 		    struct gn_watch *watch, struct gn_watch **before);
 void gn_watch_free(struct gn_watch *watch);
-
-/* Whether a watch has a ring, from which the address of each overflow is read. */
-int gn_watch_needs_ring(const struct gn_watch *watch);
 
 /* Lets signals go to the watches of a set that is open, and to none. 0 or a negative errno. */
 int gn_overflow_arm(struct gn_event_set *set);

@@ -51,8 +51,8 @@ static void pass_on(int number, siginfo_t *info, void *context)
 static void on_overflow(int number, siginfo_t *info, void *context)
 {
 	const int saved = errno;
-	struct slot *slot = info->si_code > 0 || info->si_code == SI_SIGIO ? slot_of(info->si_fd)
-									   : NULL;
+	struct slot *slot =
+		info->si_code > 0 || info->si_code == SI_SIGIO ? slot_of(info->si_fd) : NULL;
 	struct gn_signal_target *target = NULL;
 
 	if (slot) {

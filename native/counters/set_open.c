@@ -117,9 +117,7 @@ static int apply(struct gn_event_set *set, const struct gn_options *options)
 			       "made it and no turns; end that first (a threshold of 0)",
 			       set->handle);
 	place = gn_set_take_place(options, set->tid);
-	error = !place		  ? gn_set_no_memory()
-		: set->is_planned ? gn_set_reopen(set, options)
-				  : GN_OK;
+	error = !place ? gn_set_no_memory() : set->is_planned ? gn_set_reopen(set, options) : GN_OK;
 
 	if (error) {
 		if (place)

@@ -134,7 +134,8 @@ static int no_overflow(const struct gn_event *event, int error)
 			       event->name);
 	if (error == -ENOMEM)
 		return gn_set_no_memory();
-	return gn_fail(GN_ESYS, "event '%s': no signal can be had for its overflow (%s); see `ulimit -n`",
+	return gn_fail(GN_ESYS,
+		       "event '%s': no signal can be had for its overflow (%s); see `ulimit -n`",
 		       event->name, strerror(-error));
 }
 

@@ -12,8 +12,9 @@
 #define PAGES 2000
 #define THRESHOLD 50
 
-/* Code whose bounds the linker knows. */
-#define REGION(name) __attribute__((noinline, section(#name)))
+/* Code whose bounds the linker knows, and that touches no page of a sanitizer's. */
+#define REGION(name)                                                                               \
+	__attribute__((noinline, section(#name), no_sanitize_address, no_sanitize_undefined))
 extern const char __start_hot[], __stop_hot[], __start_warm[], __stop_warm[];
 
 /* A page fault for each page, at an instruction of this function. */
@@ -256,8 +257,7 @@ static void test_a_profile_falls_into_the_hot_function(void)
 		int64_t count;
 
 		OK(gn_set_profil(set, "page-faults", widths[w].buckets, widths[w].size,
-				 (uintptr_t)__start_hot, GN_PROFIL_SCALE_MAX, 10,
-				 widths[w].flags));
+				 (uintptr_t)__start_hot, GN_PROFIL_SCALE_MAX, 10, widths[w].flags));
 		OK(gn_set_start(set));
 		touch_in(touch_hot, PAGES);
 		OK(gn_set_stop(set, &count));
@@ -290,9 +290,10 @@ static void test_regions_do_not_bleed(void)
 	touch_in(touch_warm, 300);
 	touch_pages(100);
 	OK(gn_set_stop(set, &count));
-	CHECK_EQ(sum_16(hot, BUCKETS), 900);
-	CHECK_EQ(sum_16(warm, BUCKETS), 300);
-	CHECK_EQ(rest[0], count - 1200);
+	/* Beside its pages a function may fault in its code. */
+	CHECK(sum_16(hot, BUCKETS) >= 900 && sum_16(hot, BUCKETS) <= 905);
+	CHECK(sum_16(warm, BUCKETS) >= 300 && sum_16(warm, BUCKETS) <= 305);
+	CHECK_EQ(sum_16(hot, BUCKETS) + sum_16(warm, BUCKETS) + rest[0], count);
 	CHECK_EQ(info_of(set, "page-faults").outside, 0);
 	end_set(set);
 }
@@ -337,7 +338,8 @@ static void test_addresses_of_data(void)
 {
 	static uint32_t pages_of[PAGES];
 	volatile char *pages = new_pages(PAGES);
-	struct seen seen = {.from = (uintptr_t)pages, .until = (uintptr_t)pages + PAGES * page_bytes};
+	struct seen seen = {.from = (uintptr_t)pages,
+			    .until = (uintptr_t)pages + PAGES * page_bytes};
 	gn_set set = set_of("page-faults", NULL);
 	uint64_t sum = 0;
 	int64_t count;
@@ -348,7 +350,7 @@ static void test_addresses_of_data(void)
 	OK(gn_set_stop(set, &count));
 	CHECK_EQ(seen.calls, count);
 	CHECK_EQ(seen.within, PAGES);
-	CHECK_EQ(seen.in_hot, PAGES);
+	CHECK(seen.in_hot >= PAGES && seen.in_hot <= PAGES + 5);
 	free_pages(pages, PAGES);
 	/* A bucket for each page. */
 	pages = new_pages(PAGES);

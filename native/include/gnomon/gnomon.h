@@ -11,9 +11,10 @@
  *	gn_set_stop(set, count);
  *
  * Functions return GN_OK or a negative GN_E*, whose names and numbers are PAPI's; gn_message() then
- * says in one sentence what was wrong, why, and what to do. Nothing here prints or ends the program;
- * a signal is handled only once gn_set_overflow() or gn_set_profil() was called. Several threads may use several sets at once; one set is for one thread at a
- * time. The interface is not source-compatible with papi.h: docs/counters/c-api.md has the table.
+ * says in one sentence what was wrong, why, and what to do. Nothing here prints or ends the
+ * program; a signal is handled only once gn_set_overflow() or gn_set_profil() was called. Several
+ * threads may use several sets at once; one set is for one thread at a time. The interface is not
+ * source-compatible with papi.h: docs/counters/c-api.md has the table.
  */
 #ifndef GNOMON_GNOMON_H
 #define GNOMON_GNOMON_H
