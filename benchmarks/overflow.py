@@ -1,4 +1,4 @@
-"""An overflow: floor is a bare signal handler of a perf event, peer is PAPI where it is installed."""
+"""An overflow: floor is a bare signal handler of a perf event, peer is PAPI if it is installed."""
 
 from __future__ import annotations
 

@@ -66,6 +66,11 @@ int gn_overflow_put(struct gn_overflow_state *state, const struct gn_event *even
 		    struct gn_watch *watch, struct gn_watch **before);
 void gn_watch_free(struct gn_watch *watch);
 
+/*
+ * Takes the letters p off a name of perf's, "cycles:upp" or "cpu/event=1/pp"; how many there were.
+ */
+int gn_take_precise(const char *name, char *bare, size_t size);
+
 /* Lets signals go to the watches of a set that is open, and to none. 0 or a negative errno. */
 int gn_overflow_arm(struct gn_event_set *set);
 void gn_overflow_disarm(struct gn_event_set *set);

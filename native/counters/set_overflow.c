@@ -16,10 +16,7 @@
 #define LETTERS "ukhGHIp"
 #define PRECISE_MAX 3
 
-/*
- * Takes the letters p off a name of perf's, "cycles:upp" or "cpu/event=1/pp"; how many there were.
- */
-static int take_precise(const char *name, char *bare, size_t size)
+int gn_take_precise(const char *name, char *bare, size_t size)
 {
 	size_t begin = strlen(name);
 	size_t length;
@@ -264,7 +261,7 @@ static int find(gn_set handle, const char *name, struct gn_event_set **set, int 
 		return error;
 	if (!name)
 		return gn_fail(GN_EINVAL, "overflow: no name of an event; give one of the set's");
-	*precise = take_precise(name, bare, sizeof(bare));
+	*precise = gn_take_precise(name, bare, sizeof(bare));
 	return gn_set_index(*set, *precise ? bare : name);
 }
 
@@ -335,7 +332,7 @@ static struct gn_watch *find_watch(gn_set handle, const char *name, struct gn_ev
 		gn_fail(GN_EINVAL, "overflow: no name of an event; give one of the set's");
 		return NULL;
 	}
-	index = gn_set_index(*set, take_precise(name, bare, sizeof(bare)) ? bare : name);
+	index = gn_set_index(*set, gn_take_precise(name, bare, sizeof(bare)) ? bare : name);
 	*error = index;
 	if (index < 0)
 		return NULL;
