@@ -63,14 +63,14 @@ class EventSetOverflow(EventSetState):
             RunningError, ClosedError, ForkedError: not now.
             EventUnavailableError: no counter is left for it beside the one that is read.
         """
-        known, precise = self._overflowing(event)
+        member, precise = self._overflowing(event)
         if not threshold:
-            self._end_overflow(known.name)
+            self._end_overflow(member.name)
             return
         if callback is None:
             raise OptionError(f"event '{event}': no callback for its overflows; give one")
         flags = _flags(software, data, random, weighted=False)
-        self._overflow_events().call(known, precise, threshold, flags, callback)
+        self._overflow_events().call(member, precise, threshold, flags, callback)
 
     def profil(
         self,
@@ -139,12 +139,12 @@ class EventSetOverflow(EventSetState):
             OptionError, NotInSetError, MixedOverflowError, FeatureError, RunningError, ClosedError,
             ForkedError, EventUnavailableError: as `profil`.
         """
-        known, precise = self._overflowing(event)
+        member, precise = self._overflowing(event)
         if not threshold:
-            self._end_overflow(known.name)
+            self._end_overflow(member.name)
             return
         flags = _flags(software, data, random, weighted)
-        self._overflow_events().count(known, precise, regions, threshold, flags)
+        self._overflow_events().count(member, precise, regions, threshold, flags)
 
     def overflow_info(self, event: str) -> OverflowInfo:
         """Return what is known of the overflows of an event.
@@ -168,9 +168,9 @@ class EventSetOverflow(EventSetState):
     def remove(self, name: str) -> None:
         """Take an event out, with its overflow; as `EventSetState.remove`."""
         self._refuse_change(f"event '{name}' is removed")
-        known = self._events[self._index(name, "PAPI_EINVAL")].name
+        member = self._events[self._index(name, "PAPI_EINVAL")].name
         super().remove(name)
-        self._end_overflow(known)
+        self._end_overflow(member)
 
     def clear(self) -> None:
         """Take all events out, with their overflows; as `EventSetState.clear`."""
