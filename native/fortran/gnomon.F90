@@ -364,6 +364,19 @@ module gnomon
          type(c_ptr), value :: data
       end function c_set_overflow
 
+      integer(c_int) function c_set_profil(set, event, buckets, size, offset, scale, threshold, &
+                                           flags) bind(c, name='gn_set_profil')
+         import :: c_char, c_int, c_int32_t, c_int64_t, c_ptr, c_size_t
+         integer(c_int), value :: set
+         character(kind=c_char), intent(in) :: event(*)
+         type(c_ptr), value :: buckets
+         integer(c_size_t), value :: size
+         integer(c_int64_t), value :: offset
+         integer(c_int32_t), value :: scale
+         integer(c_int64_t), value :: threshold
+         integer(c_int), value :: flags
+      end function c_set_profil
+
       integer(c_int) function c_set_sprofil(set, event, regions, n, threshold, flags) &
          bind(c, name='gn_set_sprofil')
          import :: c_char, c_int, c_int64_t, gn_profil
@@ -618,10 +631,9 @@ contains
       integer(c_int64_t), intent(in) :: offset, threshold
       integer(c_int32_t), intent(in) :: scale
       integer(c_int), intent(in) :: flags
-      type(gn_profil) :: region(1)
 
-      region(1) = gn_profil(buckets, size, offset, scale)
-      error = gn_set_sprofil(set, event, region, threshold, flags)
+      error = c_set_profil(set, trim(event)//c_null_char, buckets, size, offset, scale, threshold, &
+                           flags)
    end function gn_set_profil
 
    integer(c_int) function gn_set_sprofil(set, event, regions, threshold, flags) result(error)

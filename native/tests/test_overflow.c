@@ -576,6 +576,35 @@ static void own_handler(int number)
 	own_calls++;
 }
 
+static int handled_signals(void)
+{
+	struct sigaction action;
+	int n = 0;
+
+	for (int number = 1; number <= SIGRTMAX; number++)
+		n += !sigaction(number, NULL, &action) && action.sa_handler != SIG_DFL;
+	return n;
+}
+
+static void test_no_signal_is_taken_before_the_first_overflow(void)
+{
+	struct seen seen = {0};
+	const int before = handled_signals();
+	gn_set set = set_of("page-faults", NULL);
+	int kernel;
+
+	OK(gn_set_start(set));
+	OK(gn_set_stop(set, NULL));
+	OK(gn_component_index("kernel", &kernel));
+	CHECK_EQ(gn_component_overflow(kernel), GN_OVERFLOW_FAST);
+	FAILS(gn_set_overflow(set, "page-faults", -1, 0, note, &seen), GN_EINVAL, "threshold");
+	CHECK_EQ(handled_signals(), before);
+	OK(gn_set_overflow(set, "page-faults", 1, 0, note, &seen));
+	/* One of its own, and SIGIO. */
+	CHECK_EQ(handled_signals(), before + 2);
+	end_set(set);
+}
+
 /* A program that takes our signal later has it, and its overflows too. */
 static void test_handlers_of_the_program_are_called(void)
 {
@@ -783,6 +812,7 @@ int main(void)
 	RUN(test_what_is_refused);
 	RUN(test_components_say_how_they_overflow);
 	RUN(test_nothing_stays_open);
+	RUN(test_no_signal_is_taken_before_the_first_overflow);
 	RUN(test_handlers_of_the_program_are_called);
 	RUN(test_blocked_signals_are_counted_as_lost);
 	RUN(test_a_full_queue_of_signals_ends_nothing);

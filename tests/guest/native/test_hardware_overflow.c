@@ -3,8 +3,14 @@
 #include "../programs/spin.h"
 #include "work.h"
 
-#define ROUNDS 1000000u
-#define THRESHOLD 50000
+#include <math.h>
+
+#define ROUNDS 2000000u
+/*
+ * 13 ms of a machine that takes 64 ns for an instruction: interrupts are long there, and the kernel
+ * allows few (kernel.perf_cpu_time_max_percent).
+ */
+#define THRESHOLD 200000
 
 #if defined(__aarch64__)
 #define INSTRUCTIONS "r8:u"
@@ -66,7 +72,7 @@ static void test_overflows_are_the_total_over_the_threshold(void)
 	       (long long)seen.calls[0], (long long)(count / THRESHOLD), (long long)seen.in_hot);
 	CHECK(count >= 6 * ROUNDS);
 	CHECK_EQ(seen.calls[0] + info_of(set, INSTRUCTIONS).lost, count / THRESHOLD);
-	CHECK(seen.calls[0] >= 0.95 * (double)(count / THRESHOLD));
+	CHECK(seen.calls[0] >= 0.9 * (double)(count / THRESHOLD));
 	CHECK(seen.in_hot >= 0.9 * (double)seen.calls[0]);
 	CHECK_EQ(info_of(set, INSTRUCTIONS).kind, GN_OVERFLOW_FAST);
 	OK(gn_set_estimate(set, INSTRUCTIONS, &total));
@@ -83,15 +89,15 @@ static void test_events_have_thresholds_of_their_own(void)
 	int64_t count[2];
 
 	OK(gn_set_overflow(set, INSTRUCTIONS, THRESHOLD, 0, note, &seen));
-	OK(gn_set_overflow(set, "cycles:u", 200 * THRESHOLD, 0, note, &seen));
+	OK(gn_set_overflow(set, "cycles:u", 20 * THRESHOLD, 0, note, &seen));
 	OK(gn_set_start(set));
 	spin_hot();
 	OK(gn_set_stop(set, count));
 	printf("  %lld and %lld overflows of instructions and cycles\n", (long long)seen.calls[0],
 	       (long long)seen.calls[1]);
 	CHECK_EQ(seen.calls[0] + info_of(set, INSTRUCTIONS).lost, count[0] / THRESHOLD);
-	CHECK_EQ(seen.calls[1] + info_of(set, "cycles:u").lost, count[1] / (200 * THRESHOLD));
-	CHECK(seen.calls[0] >= 100 && seen.calls[1] >= 1);
+	CHECK_EQ(seen.calls[1] + info_of(set, "cycles:u").lost, count[1] / (20 * THRESHOLD));
+	CHECK(seen.calls[0] >= 40 && seen.calls[1] >= 1);
 	end_set(set);
 }
 
@@ -134,8 +140,9 @@ static void test_profiles_fall_where_the_work_is(void)
 	       (unsigned long long)in_warm, rest[0]);
 	CHECK_EQ(in_hot + in_warm + rest[0], info.overflows);
 	CHECK_EQ((int64_t)info.overflows + info.lost, count / THRESHOLD);
-	CHECK(llabs((int64_t)in_hot - 6 * ROUNDS / THRESHOLD) <= 3);
-	CHECK(llabs((int64_t)in_warm - 2 * ROUNDS / THRESHOLD) <= 3);
+	/* Three of four rounds are hot, whatever was lost; one sample is 1.25 %. */
+	CHECK(in_hot + in_warm >= 0.9 * (double)info.overflows);
+	CHECK(fabs((double)in_hot / (double)(in_hot + in_warm) - 0.75) < 0.05);
 	end_set(set);
 }
 
@@ -148,12 +155,12 @@ static void test_what_is_granted_is_said(void)
 	OK(gn_set_overflow(set, INSTRUCTIONS "pp", THRESHOLD, 0, note, &seen));
 	CHECK_EQ(info_of(set, INSTRUCTIONS).precise_wanted, 2);
 	CHECK_EQ(info_of(set, INSTRUCTIONS).precise, 0);
-	OK(gn_set_overflow(set, INSTRUCTIONS, 3 * THRESHOLD, GN_OVERFLOW_RANDOM, note, &seen));
+	OK(gn_set_overflow(set, INSTRUCTIONS, THRESHOLD, GN_OVERFLOW_RANDOM, note, &seen));
 	OK(gn_set_start(set));
 	spin_hot();
 	OK(gn_set_stop(set, NULL));
-	/* 40 thresholds of a mean of 150,000. */
-	CHECK(seen.calls[0] > 25 && seen.calls[0] < 60);
+	/* 60 thresholds of a mean of 200,000. */
+	CHECK(seen.calls[0] > 40 && seen.calls[0] < 80);
 	end_set(set);
 }
 
