@@ -795,6 +795,17 @@ static void test_reading_goes_on(void)
 	end_set(set);
 }
 
+/*
+ * Valgrind runs a translation, at other addresses, holds signals back until a block of it ends, and
+ * has SIGRTMAX for itself.
+ */
+static int is_emulated(void)
+{
+	const char *preloaded = getenv("LD_PRELOAD");
+
+	return preloaded && strstr(preloaded, "vgpreload");
+}
+
 int main(void)
 {
 	RUN(test_overflows_are_the_total_over_the_threshold);
@@ -802,23 +813,25 @@ int main(void)
 	RUN(test_a_timer_bounds_software_overflow);
 	RUN(test_the_event_that_overflowed_is_named);
 	RUN(test_two_events_have_thresholds_of_their_own);
-	RUN(test_a_profile_falls_into_the_hot_function);
-	RUN(test_regions_do_not_bleed);
-	RUN(test_several_profiles_in_one_run);
 	RUN(test_buckets_stay_at_their_largest_number);
-	RUN(test_addresses_of_data);
-	RUN(test_random_thresholds);
-	RUN(test_totals_are_estimated_within_their_bound);
 	RUN(test_what_is_refused);
 	RUN(test_components_say_how_they_overflow);
 	RUN(test_nothing_stays_open);
 	RUN(test_no_signal_is_taken_before_the_first_overflow);
-	RUN(test_handlers_of_the_program_are_called);
 	RUN(test_blocked_signals_are_counted_as_lost);
 	RUN(test_a_full_queue_of_signals_ends_nothing);
 	RUN(test_threads_have_overflows_of_their_own);
 	RUN(test_another_thread_ends_it);
 	RUN(test_a_forked_child_is_left_alone);
 	RUN(test_reading_goes_on);
+	if (!is_emulated()) {
+		RUN(test_a_profile_falls_into_the_hot_function);
+		RUN(test_regions_do_not_bleed);
+		RUN(test_several_profiles_in_one_run);
+		RUN(test_addresses_of_data);
+		RUN(test_random_thresholds);
+		RUN(test_totals_are_estimated_within_their_bound);
+		RUN(test_handlers_of_the_program_are_called);
+	}
 	return check_result;
 }
