@@ -59,11 +59,21 @@ static void touch_in(void (*touch)(volatile char *pages, size_t n), size_t n)
 	free_pages(pages, n);
 }
 
+/* In user mode, all that ticks of the timer may fall into without rights. */
+static void burn_in_user_mode(uint64_t ms)
+{
+	const uint64_t end = cpu_time_ns() + ms * 1000000u;
+
+	while (cpu_time_ns() < end)
+		for (volatile int i = 0; i < 100000; i++)
+			;
+}
+
 /* What a handler saw. */
 struct seen {
 	uint64_t calls;
 	uint64_t of_event[4];
-	uint64_t weights;
+	uint64_t weights, odd_weights;
 	uint64_t addresses, in_hot, data_addresses, within;
 	uintptr_t from, until;
 	gn_set set;
@@ -77,6 +87,7 @@ static void note(const struct gn_overflow *overflow, void *data)
 	seen->calls++;
 	seen->of_event[overflow->event & 3]++;
 	seen->weights += overflow->weight;
+	seen->odd_weights += overflow->weight % 2;
 	seen->addresses += overflow->address != 0;
 	seen->in_hot += overflow->address >= (uintptr_t)__start_hot &&
 			overflow->address < (uintptr_t)__stop_hot;
@@ -153,7 +164,7 @@ static void test_a_timer_bounds_software_overflow(void)
 	OK(gn_set_start(set));
 	for (int i = 0; i < 20; i++) {
 		touch_in(touch_hot, 100);
-		burn_ms(5);
+		burn_in_user_mode(5);
 	}
 	OK(gn_set_stop(set, count));
 	ticks = count[1] / (int64_t)GN_OVERFLOW_TICK_NS;
@@ -168,9 +179,15 @@ static void test_a_timer_bounds_software_overflow(void)
 
 static void test_the_event_that_overflowed_is_named(void)
 {
-	gn_set set = set_of("context-switches", "page-faults");
 	struct seen seen = {0};
 	int64_t count[2];
+	gn_set set;
+
+	if (gn_event_available("context-switches")) {
+		printf("  skipped: %s\n", gn_message());
+		return;
+	}
+	set = set_of("context-switches", "page-faults");
 
 	OK(gn_set_overflow(set, "page-faults", THRESHOLD, 0, note, &seen));
 	OK(gn_set_overflow(set, "context-switches", 1, 0, note, &seen));
@@ -385,7 +402,7 @@ static void test_random_thresholds(void)
 	CHECK(seen.calls > PAGES / 23 && seen.calls < PAGES / 17 + 2);
 	CHECK(seen.weights <= (uint64_t)count);
 	CHECK(seen.weights + 31 >= (uint64_t)count);
-	CHECK(seen.weights != 20 * seen.calls);
+	CHECK(seen.odd_weights > seen.calls / 4);
 	FAILS(gn_set_estimate(set, "page-faults", &estimate), GN_EINVAL, "random");
 	OK(gn_set_profil(set, "page-faults", bucket, sizeof(bucket), 0, 2, 20,
 			 GN_OVERFLOW_RANDOM | GN_PROFIL_WEIGHTED | GN_PROFIL_BUCKET_64));
@@ -500,7 +517,7 @@ static void test_what_is_refused(void)
 	FAILS(gn_set_profil(set, "T_SUM", buckets, 8, 0, 2, 1, GN_OVERFLOW_SOFTWARE), GN_EISRUN,
 	      "running");
 	touch_in(touch_hot, 100);
-	burn_ms(100);
+	burn_in_user_mode(100);
 	OK(gn_set_stop(set, NULL));
 	CHECK(seen.of_event[2] >= 1);
 	/* Where a handler cannot run, and what takes turns. */
