@@ -477,37 +477,31 @@ static int prepare(struct gn_watch *watch)
 	return ioctl(watch->fd, PERF_EVENT_IOC_PERIOD, &watch->period) ? -errno : 0;
 }
 
-int gn_overflow_prepare(struct gn_overflow_state *state)
+int gn_overflow_start(struct gn_overflow_state *state)
 {
 	const int number = gn_overflow_signal();
 	int error = number < 0 ? number : state->error;
 
 	for (int w = 0; !error && w < state->n; w++)
 		error = prepare(state->watch[w]);
+	if (!error && state->tick_fd >= 0)
+		error = ioctl(state->tick_fd, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
 	state->was_reset = 0;
-	if (!error)
-		atomic_store(&state->is_live, 1);
+	atomic_store(&state->is_live, !error);
 	return error;
-}
-
-int gn_overflow_start(struct gn_overflow_state *state)
-{
-	if (state->tick_fd < 0)
-		return 0;
-	return ioctl(state->tick_fd, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
 }
 
 void gn_overflow_pause(struct gn_overflow_state *state)
 {
 	if (state->tick_fd >= 0)
 		ioctl(state->tick_fd, PERF_EVENT_IOC_DISABLE, 0);
+	atomic_store(&state->is_live, 0);
 }
 
 void gn_overflow_stop(struct gn_overflow_state *state)
 {
 	const struct gn_event_set *set = state->set;
 
-	atomic_store(&state->is_live, 0);
 	for (int w = 0; w < state->n; w++) {
 		struct gn_watch *watch = state->watch[w];
 		const struct gn_native *native =

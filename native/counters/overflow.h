@@ -78,8 +78,10 @@ void gn_overflow_disarm(struct gn_event_set *set);
 /* Ends it all, before the set's events are closed. */
 void gn_overflow_forget(struct gn_event_set *set);
 
-/* Around a run: before it starts, when it has started, before it ends, when it has been counted. */
-int gn_overflow_prepare(struct gn_overflow_state *state);
+/*
+ * Around a run: before it starts; when its events count no more, or did not start; when it has been
+ * counted.
+ */
 int gn_overflow_start(struct gn_overflow_state *state);
 void gn_overflow_pause(struct gn_overflow_state *state);
 void gn_overflow_stop(struct gn_overflow_state *state);

@@ -411,7 +411,7 @@ int gn_set_start(gn_set handle)
 	taken = gn_place_claim(set->place, set->components);
 	if (taken)
 		return another_runs(set, taken);
-	error = set->overflow ? gn_overflow_prepare(set->overflow) : 0;
+	error = set->overflow ? gn_overflow_start(set->overflow) : 0;
 	if (error) {
 		end_running(set);
 		return no_overflow(set, error);
@@ -430,9 +430,9 @@ int gn_set_start(gn_set handle)
 		if (error)
 			gn_plan_stop(&set->plan, set->rotates);
 	}
-	if (!error && set->overflow)
-		error = gn_overflow_start(set->overflow);
 	if (error) {
+		if (set->overflow)
+			gn_overflow_pause(set->overflow);
 		end_running(set);
 		return kernel_error(set, error);
 	}
@@ -473,8 +473,6 @@ int gn_set_stop(gn_set handle, int64_t *counts)
 		return GN_ENOEVST;
 	if (!set->is_running)
 		return not_running(set);
-	if (set->overflow)
-		gn_overflow_pause(set->overflow);
 	if (set->is_plain) {
 		error = stop_plain(set, counts);
 	} else {
@@ -488,8 +486,10 @@ int gn_set_stop(gn_set handle, int64_t *counts)
 			error = stopped;
 		}
 	}
-	if (set->overflow)
+	if (set->overflow) {
+		gn_overflow_pause(set->overflow);
 		gn_overflow_stop(set->overflow);
+	}
 	end_running(set);
 	return error ? kernel_error(set, error) : GN_OK;
 }

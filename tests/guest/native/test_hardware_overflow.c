@@ -26,13 +26,8 @@ REGION(hot) static void spin_hot(void)
 	spin(3 * ROUNDS);
 }
 
-REGION(warm) static void spin_warm(void)
-{
-	spin(ROUNDS);
-}
-
 struct seen {
-	int64_t calls[2], in_hot, in_warm;
+	int64_t calls[2], in_hot;
 };
 
 static void note(const struct gn_overflow *overflow, void *data)
@@ -42,11 +37,14 @@ static void note(const struct gn_overflow *overflow, void *data)
 	seen->calls[overflow->event]++;
 	seen->in_hot += overflow->address >= (uintptr_t)__start_hot &&
 			overflow->address < (uintptr_t)__stop_hot;
-	seen->in_warm += overflow->address >= (uintptr_t)__start_warm &&
-			 overflow->address < (uintptr_t)__stop_warm;
 }
 
 #if defined(__aarch64__)
+
+REGION(warm) static void spin_warm(void)
+{
+	spin(ROUNDS);
+}
 
 static struct gn_overflow_info info_of(gn_set set, const char *event)
 {
