@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "event_pmu.h"
 #include "overflow.h"
@@ -39,6 +41,99 @@ int gn_take_precise(const char *name, char *bare, size_t size)
 		length--;
 	bare[length] = '\0';
 	return precise;
+}
+
+/* --- what the machine can do ------------------------------------------------------------------ */
+
+#define TRIAL_PERIOD 2000
+#define TRIAL_NS 2000000
+
+static uint64_t cpu_time_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Whether a group of one overflows while the thread works; 1 where it was not on a counter. */
+static int does_interrupt(struct gn_group *group)
+{
+	const uint64_t end = cpu_time_ns() + TRIAL_NS;
+	struct gn_count count = {0};
+	struct gn_ring ring;
+	int is_told = 0;
+
+	if (gn_ring_map(&ring, group->fd[0], (uint64_t)sysconf(_SC_PAGESIZE)))
+		return 1;
+	gn_group_enable(group);
+	while (!is_told && cpu_time_ns() < end) {
+		for (volatile int i = 0; i < TRIAL_PERIOD; i++)
+			;
+		gn_ring_look(&ring);
+		is_told = ring.head != 0;
+	}
+	gn_group_disable(group);
+	if (!is_told && (gn_group_read_each(group, &count) || !count.running))
+		is_told = 1;
+	gn_ring_unmap(&ring);
+	return is_told;
+}
+
+/*
+ * How the event of a set of one overflows. A kernel can take a period for a counter that never
+ * interrupts, and that then does not even count (POWER's, as QEMU 7.2 emulates it): that of a PMU
+ * is tried.
+ */
+static enum gn_overflow_kind try_overflow(const struct gn_event_set *set)
+{
+	struct gn_event_spec spec = set->plan.native[set->at[0]].spec;
+	const int is_hardware = (set->member[0].event->flags & GN_EVENT_HARDWARE) != 0;
+	struct gn_group group;
+	int is_told = 1;
+
+	spec.period = is_hardware ? TRIAL_PERIOD : UINT64_C(1) << 40;
+	spec.sample_type = PERF_SAMPLE_IP;
+	gn_group_begin(&group, 0);
+	if (gn_group_add(&group, &spec, 0, -1))
+		return GN_OVERFLOW_SLOW;
+	if (is_hardware)
+		is_told = does_interrupt(&group);
+	gn_group_close(&group);
+	return is_told ? GN_OVERFLOW_FAST : GN_OVERFLOW_SLOW;
+}
+
+static int find_overflow(int component)
+{
+	int kind = GN_OVERFLOW_IMPOSSIBLE;
+	gn_set set;
+
+	if (gn_set_create(&set, NULL))
+		return kind;
+	if (!gn_set_add(set, gn_component_trial(component)))
+		kind = (int)try_overflow(gn_set_find(set));
+	gn_set_clear(set);
+	gn_set_destroy(&set);
+	return kind;
+}
+
+/* Tried once a process: the answer and 1. */
+static _Atomic int overflow_of[GN_COMPONENTS];
+
+int gn_component_overflow(int component)
+{
+	struct gn_component_info info = {.size = sizeof(info)};
+	const int error = gn_component_describe(component, &info);
+	int answer;
+
+	if (error)
+		return error;
+	answer = atomic_load(&overflow_of[component]);
+	if (!answer) {
+		answer = find_overflow(component) + 1;
+		atomic_store(&overflow_of[component], answer);
+	}
+	return answer - 1;
 }
 
 /* --- what is refused -------------------------------------------------------------------------- */
@@ -81,6 +176,15 @@ static int refuse_flags(const char *name, int64_t threshold, int flags, int know
 	return GN_OK;
 }
 
+/* The kernel counts the event, but nothing tells when it has passed a threshold. */
+static int refuse_period(const struct gn_event *event)
+{
+	return gn_fail(GN_ECMP,
+		       "event '%s': its counter cannot interrupt here (the kernel refuses a "
+		       "period, or no interrupt came in a trial); set GN_OVERFLOW_SOFTWARE",
+		       event->name);
+}
+
 static int refuse_event(const struct gn_event_set *set, const struct gn_event *event, int flags,
 			int precise)
 {
@@ -104,6 +208,9 @@ static int refuse_event(const struct gn_event_set *set, const struct gn_event *e
 			       "event '%s': counters of component tsc cannot interrupt; set "
 			       "GN_OVERFLOW_SOFTWARE",
 			       event->name);
+	if (!is_timed && event->flags & GN_EVENT_HARDWARE &&
+	    gn_component_overflow(event->component) == GN_OVERFLOW_SLOW)
+		return refuse_period(event);
 	for (int w = 0; set->overflow && w < set->overflow->n; w++) {
 		const struct gn_watch *other = set->overflow->watch[w];
 
@@ -149,15 +256,6 @@ static struct gn_overflow_state *state_of(struct gn_event_set *set)
 		set->overflow->peek = gn_set_peek;
 	}
 	return set->overflow;
-}
-
-/* The kernel counts the event, but not with a period. */
-static int refuse_period(const struct gn_event *event)
-{
-	return gn_fail(GN_ECMP,
-		       "event '%s': its counter cannot interrupt here (the kernel refuses a "
-		       "period); set GN_OVERFLOW_SOFTWARE",
-		       event->name);
 }
 
 /* Opens the set anew with the watch in its place; else that is not the set's. */
@@ -413,39 +511,4 @@ int gn_set_estimate(gn_set handle, const char *name, struct gn_estimate *estimat
 		.samples = watch->overflows,
 	};
 	return GN_OK;
-}
-
-/* --- components ------------------------------------------------------------------------------- */
-
-/* Whether the kernel takes an event with a period, that of a set of one. */
-static int takes_period(const struct gn_event_set *set)
-{
-	struct gn_event_spec spec = set->plan.native[set->at[0]].spec;
-	struct gn_group group;
-	int error;
-
-	spec.period = UINT64_C(1) << 40;
-	spec.sample_type = PERF_SAMPLE_IP;
-	gn_group_begin(&group, 0);
-	error = gn_group_add(&group, &spec, 0, -1);
-	gn_group_close(&group);
-	return !error;
-}
-
-int gn_component_overflow(int component)
-{
-	struct gn_component_info info = {.size = sizeof(info)};
-	int kind = gn_component_describe(component, &info);
-	gn_set set;
-
-	if (kind)
-		return kind;
-	kind = GN_OVERFLOW_IMPOSSIBLE;
-	if (gn_set_create(&set, NULL))
-		return kind;
-	if (!gn_set_add(set, gn_component_trial(component)))
-		kind = takes_period(gn_set_find(set)) ? GN_OVERFLOW_FAST : GN_OVERFLOW_SLOW;
-	gn_set_clear(set);
-	gn_set_destroy(&set);
-	return kind;
 }
