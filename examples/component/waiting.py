@@ -45,7 +45,7 @@ class Waiting:
     description = "how long threads run and wait for a CPU"
     how_measured = "kept by the scheduler, read from /proc/PID/schedstat"
     scope = Scope.THREAD
-    overflow = Overflow.NONE
+    overflow = Overflow.IMPOSSIBLE
 
     def availability(self) -> Availability:
         """Return whether the kernel keeps the account, found by reading it."""

@@ -42,6 +42,13 @@ void gn_attr_init(struct perf_event_attr *attr, const struct gn_event_spec *spec
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	if (flags & GN_INHERIT_STAT)
 		attr->read_format |= PERF_FORMAT_ID;
+	if (spec->period) {
+		attr->sample_period = spec->period;
+		attr->sample_type = spec->sample_type;
+		attr->precise_ip = spec->precise & 3;
+		attr->watermark = spec->watermark != 0;
+		attr->wakeup_events = spec->watermark ? spec->watermark : 1;
+	}
 	/* One event of a group is enough to carry them, and only a dummy should: it counts nothing.
 	 */
 	if ((flags & GN_TASK_RECORDS) && spec->type == PERF_TYPE_SOFTWARE &&

@@ -95,8 +95,7 @@ static int core_counters(void)
 	return 0;
 }
 
-/* The event that tells whether a component works. */
-static const char *trial_of(int component)
+const char *gn_component_trial(int component)
 {
 	switch (component) {
 	case GN_COMPONENT_CPU:
@@ -128,7 +127,7 @@ int gn_component_describe(int component, struct gn_component_info *info)
 	if (info->is_disabled)
 		snprintf(info->reason, sizeof(info->reason),
 			 "the program has disabled it; do not call gn_component_disable()");
-	else if (gn_event_available(trial_of(component)))
+	else if (gn_event_available(gn_component_trial(component)))
 		snprintf(info->reason, sizeof(info->reason), "%s", gn_message());
 	return GN_OK;
 }

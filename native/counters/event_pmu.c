@@ -40,9 +40,10 @@ uint32_t gn_pmu_of(const struct gn_event_spec *spec)
 	return core_type();
 }
 
-uint64_t gn_pmu_interval_ns(uint32_t pmu)
+/* The number in a file of a PMU's folder; 0 where there is none. */
+static uint64_t number_of(uint32_t pmu, const char *file)
 {
-	uint64_t interval_ms = 0;
+	uint64_t number = 0;
 	struct gn_pmu *pmus;
 	const int n = gn_pmus(GN_SYSFS, &pmus);
 
@@ -52,10 +53,22 @@ uint64_t gn_pmu_interval_ns(uint32_t pmu)
 		if (pmus[i].type != pmu)
 			continue;
 		if (gn_file_text(text, sizeof(text), GN_SYSFS "/bus/event_source/devices/%s/%s",
-				 pmus[i].name, "perf_event_mux_interval_ms") > 0)
-			interval_ms = strtoull(text, NULL, 10);
+				 pmus[i].name, file) > 0)
+			number = strtoull(text, NULL, 10);
 		break;
 	}
 	free(pmus);
-	return interval_ms * NS_PER_MS;
+	return number;
+}
+
+uint64_t gn_pmu_interval_ns(uint32_t pmu)
+{
+	return number_of(pmu, "perf_event_mux_interval_ms") * NS_PER_MS;
+}
+
+int gn_pmu_precise(uint32_t pmu)
+{
+	const uint64_t precise = pmu ? number_of(pmu, "caps/max_precise") : 0;
+
+	return precise < 3 ? (int)precise : 3;
 }

@@ -460,6 +460,16 @@ static struct wish wish_for(const struct gn_plan *plan, const struct gn_event *e
 		wish.spec.exclude |= plan->exclude;
 	wish.asked = wish.spec.exclude;
 	wish.pmu = gn_pmu_of(&wish.spec);
+	for (int s = 0; plan->sampling && s < plan->sampling->n; s++) {
+		const struct gn_event_spec *sampled = &plan->sampling->event[s].spec;
+
+		if (plan->sampling->event[s].asked != wish.asked || !same_spec(sampled, &wish.spec))
+			continue;
+		wish.spec.period = sampled->period;
+		wish.spec.sample_type = sampled->sample_type;
+		wish.spec.precise = sampled->precise;
+		wish.spec.watermark = sampled->watermark;
+	}
 	return wish;
 }
 

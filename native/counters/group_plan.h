@@ -9,6 +9,15 @@
 
 #include "gnomon/rotate.h"
 
+/* Native events that overflow: those of the same encoding, which leave out the same. */
+struct gn_sampling {
+	int n;
+	struct {
+		struct gn_event_spec spec; /* with a period */
+		uint32_t asked;
+	} *event;
+};
+
 /* A native event, open in every target. */
 struct gn_native {
 	struct gn_event_spec spec; /* as opened */
@@ -55,6 +64,7 @@ struct gn_plan {
 	int has_new; /* native events that are new */
 	struct gn_native *native;
 	struct gn_rotation *rotation;
+	const struct gn_sampling *sampling; /* NULL: no event overflows */
 };
 
 /*

@@ -1,5 +1,6 @@
 /*
- * The locks of what is shared by all sets: lists, presets, codes, libpfm4. They are whole in a
+ * The locks of what is shared by all sets: lists, presets, codes, libpfm4, the
+ * signal of overflows. They are whole in a
  * forked child, whatever the parent's other threads did at the fork. Who holds one may take those
  * that stand below it here, never one above.
  */
@@ -12,6 +13,7 @@ enum gn_lock {
 	GN_LOCK_CODES,
 	GN_LOCK_COMPONENTS,
 	GN_LOCK_LIBPFM,
+	GN_LOCK_SIGNAL,
 	GN_LOCKS,
 };
 

@@ -117,6 +117,9 @@ int gn_listed_each(const struct gn_places *places, enum gn_component component, 
  */
 int gn_component_is_used(int component);
 
+/* The event that tells whether a component works. */
+const char *gn_component_trial(int component);
+
 /* Leaves a component out: 1, or 0 if it is too late. */
 int gn_component_leave_out(int component);
 int gn_component_is_left_out(int component);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "event_grammar.h"
+#include "overflow.h"
 #include "sets.h"
 #include "targets.h"
 
@@ -472,6 +473,23 @@ static int named(const struct gn_event_set *set, const char *name)
 	return -1;
 }
 
+int gn_set_index(const struct gn_event_set *set, const char *name)
+{
+	int error, m = named(set, name);
+	struct batch batch;
+
+	if (m >= 0)
+		return m;
+	error = resolve_names(name, &batch);
+	if (!error && batch.names == 1)
+		m = find_member(set, batch.resolved[0]->event[0]);
+	free_batch(&batch);
+	if (error || m >= 0)
+		return error ? error : m;
+	return gn_fail(GN_ENOEVNT, "event '%s': it is not in event set %d; add it (gn_set_add)",
+		       name, set->handle);
+}
+
 int gn_set_remove(gn_set handle, const char *name)
 {
 	int error, m;
@@ -481,6 +499,8 @@ int gn_set_remove(gn_set handle, const char *name)
 	if (!set)
 		return error;
 	m = named(set, name);
+	/* Those that stay are armed again by gn_set_check(). */
+	gn_overflow_disarm(set);
 	if (m >= 0) {
 		take_out(set, m);
 	} else {
@@ -488,8 +508,10 @@ int gn_set_remove(gn_set handle, const char *name)
 		if (!error)
 			error = remove_batch(set, &batch);
 		free_batch(&batch);
-		if (error)
+		if (error) {
+			gn_set_check(set);
 			return error;
+		}
 	}
 	/* Without its leader a group falls apart: it is opened anew. If that is refused, the leader
 	 * stays, unseen. */

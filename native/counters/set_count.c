@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "overflow.h"
 #include "own_calls.h"
 #include "sets.h"
 
@@ -336,6 +337,28 @@ static int read_all(struct gn_event_set *set)
 	return error;
 }
 
+/* The run has another zero than its overflows. */
+static void move_overflow_zero(struct gn_event_set *set)
+{
+	if (set->overflow)
+		set->overflow->was_reset = 1;
+}
+
+static int no_overflow(const struct gn_event_set *set, int error)
+{
+	if (error == -EAGAIN)
+		return gn_fail(GN_ESYS,
+			       "event set %d: overflow takes a real-time signal, and the program "
+			       "has handlers for all of them; leave one free",
+			       set->handle);
+	if (error == -EPERM)
+		return gn_fail(GN_EPERM,
+			       "event set %d: the ring of an overflow takes more locked memory "
+			       "than is allowed; raise kernel.perf_event_mlock_kb or `ulimit -l`",
+			       set->handle);
+	return kernel_error(set, error);
+}
+
 static int another_runs(const struct gn_event_set *set, uint64_t components)
 {
 	struct gn_component_info info = {.size = sizeof(info)};
@@ -388,6 +411,11 @@ int gn_set_start(gn_set handle)
 	taken = gn_place_claim(set->place, set->components);
 	if (taken)
 		return another_runs(set, taken);
+	error = set->overflow ? gn_overflow_start(set->overflow) : 0;
+	if (error) {
+		end_running(set);
+		return no_overflow(set, error);
+	}
 	if (set->is_plain)
 		error = ioctl(group_of(set)->fd[0], PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
 	else
@@ -403,6 +431,8 @@ int gn_set_start(gn_set handle)
 			gn_plan_stop(&set->plan, set->rotates);
 	}
 	if (error) {
+		if (set->overflow)
+			gn_overflow_pause(set->overflow);
 		end_running(set);
 		return kernel_error(set, error);
 	}
@@ -456,8 +486,32 @@ int gn_set_stop(gn_set handle, int64_t *counts)
 			error = stopped;
 		}
 	}
+	if (set->overflow) {
+		gn_overflow_pause(set->overflow);
+		gn_overflow_stop(set->overflow);
+	}
 	end_running(set);
 	return error ? kernel_error(set, error) : GN_OK;
+}
+
+int gn_set_peek(struct gn_event_set *set, struct gn_count *scratch, int64_t *counts)
+{
+	const int n = set->plan.n_natives;
+	struct gn_native *native = set->plan.native;
+	int error;
+
+	for (int i = 0; i < n; i++) {
+		scratch[2 * i] = native[i].now;
+		scratch[2 * i + 1] = native[i].count;
+	}
+	error = read_all(set);
+	if (!error)
+		give_counts(set, counts);
+	for (int i = 0; i < n; i++) {
+		native[i].now = scratch[2 * i];
+		native[i].count = scratch[2 * i + 1];
+	}
+	return error;
 }
 
 static void give_plain(struct gn_event_set *set, const struct plain_reading *reading,
@@ -590,6 +644,7 @@ int gn_set_accumulate(gn_set handle, int64_t *counts)
 		return no_room(set);
 	if (!set->has_started)
 		return never_started(set);
+	move_overflow_zero(set);
 	if (set->is_running && set->is_plain) {
 		error = accumulate_plain(set, counts);
 		return error ? kernel_error(set, error) : GN_OK;
@@ -642,6 +697,7 @@ int gn_set_reset(gn_set handle)
 
 	if (!set)
 		return GN_ENOEVST;
+	move_overflow_zero(set);
 	if (set->is_running)
 		error = reset_running(set);
 	else

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "overflow.h"
 #include "sets.h"
 #include "targets.h"
 
@@ -19,8 +20,13 @@ int gn_set_begin_plan(const struct gn_event_set *set, const struct gn_options *o
 		return n;
 	error = gn_plan_begin(plan, options, targets, n, is_own_thread);
 	free(targets);
-	if (!error)
+	if (!error) {
+		plan->sampling = set->overflow ? &set->overflow->sampling : NULL;
+		/* The page of a counter that is read without a system call is no ring. */
+		if (plan->sampling && plan->sampling->n)
+			plan->flags &= ~(uint32_t)GN_USER_READ;
 		return GN_OK;
+	}
 	if (error == -EINVAL && options->granularity == GN_GRANULARITY_PROCESS)
 		return gn_fail(GN_ENOSUPP,
 			       "event set %d: this kernel (before 5.13) cannot count the threads "
@@ -54,6 +60,8 @@ void gn_set_check(struct gn_event_set *set)
 		set->is_plain = set->is_plain && is_direct(set, m);
 		set->components |= (uint64_t)1 << set->member[m].event->component;
 	}
+	/* Why it cannot, gn_set_start() says. */
+	gn_overflow_arm(set);
 	set->takes_turns = gn_plan_has_turns(plan);
 	set->rotates = set->takes_turns && gn_plan_rotates(plan, set->options.slice_ns);
 }
@@ -89,6 +97,7 @@ int gn_set_reopen(struct gn_event_set *set, const struct gn_options *options)
 		plan.native[native_of[k]].count = set->plan.native[set->at[k]].count;
 		plan.native[native_of[k]].is_new = set->plan.native[set->at[k]].is_new;
 	}
+	gn_overflow_disarm(set);
 	gn_plan_end(&set->plan);
 	set->plan = plan;
 	free(set->at);
@@ -99,10 +108,16 @@ int gn_set_reopen(struct gn_event_set *set, const struct gn_options *options)
 
 static int apply(struct gn_event_set *set, const struct gn_options *options)
 {
-	struct gn_place *place = gn_set_take_place(options, set->tid);
-	const int error = !place	    ? gn_set_no_memory()
-			  : set->is_planned ? gn_set_reopen(set, options)
-					    : GN_OK;
+	struct gn_place *place;
+	int error;
+
+	if (set->overflow && set->overflow->n)
+		return gn_fail(GN_EINVAL,
+			       "event set %d: events of it overflow, which takes the thread that "
+			       "made it and no turns; end that first (a threshold of 0)",
+			       set->handle);
+	place = gn_set_take_place(options, set->tid);
+	error = !place ? gn_set_no_memory() : set->is_planned ? gn_set_reopen(set, options) : GN_OK;
 
 	if (error) {
 		if (place)

@@ -1,6 +1,7 @@
 /* What the life of an event set has in common: whether it may be changed, and what it holds. */
 #include <unistd.h>
 
+#include "overflow.h"
 #include "sets.h"
 
 int gn_set_no_memory(void)
@@ -52,6 +53,7 @@ static void end_plan(struct gn_event_set *set)
 
 void gn_set_forget(struct gn_event_set *set)
 {
+	gn_overflow_forget(set);
 	end_plan(set);
 	for (int m = 0; m < set->n_members; m++)
 		gn_resolved_leave(set->member[m].of);

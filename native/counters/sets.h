@@ -21,6 +21,8 @@ struct gn_member {
 	int together; /* ... and are to be counted at the same time */
 };
 
+struct gn_overflow_state;
+
 struct gn_event_set {
 	gn_set handle;
 	uint32_t epoch; /* the process that it belongs to */
@@ -45,6 +47,7 @@ struct gn_event_set {
 	int n_at, at_room;
 	int *at;
 	int units;
+	struct gn_overflow_state *overflow; /* NULL: no event of it overflows */
 };
 
 /* A set that this process may use, else NULL and GN_ENOEVST explained. */
@@ -66,6 +69,18 @@ int gn_set_refuse_running(const struct gn_event_set *set);
 
 /* Where a set of such options counts. NULL: out of memory. */
 struct gn_place *gn_set_take_place(const struct gn_options *options, int tid);
+
+/*
+ * The event that a name means in the set: its index, or GN_ENOEVNT or why the name is none,
+ * explained.
+ */
+int gn_set_index(const struct gn_event_set *set, const char *name);
+
+/*
+ * The counts of a set that runs, in a signal handler: whatever the thread was doing with the set
+ * goes on as if nothing had happened. scratch: 2 * plan.n_natives. 0 or a negative errno.
+ */
+int gn_set_peek(struct gn_event_set *set, struct gn_count *scratch, int64_t *counts);
 
 /* Takes out all events and closes everything. */
 void gn_set_forget(struct gn_event_set *set);

@@ -7,8 +7,9 @@
 ! and what to do. Names are passed as they are, without a zero byte; trailing blanks do not count.
 ! Indices of components, events and presets begin at 0, as in C.
 module gnomon
-   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_f_pointer, c_int, &
-      c_int32_t, c_int64_t, c_loc, c_null_char, c_null_ptr, c_ptr, c_size_t, c_sizeof
+   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_f_pointer, c_funptr, &
+      c_int, c_int32_t, c_int64_t, c_loc, c_null_char, c_null_funptr, c_null_ptr, c_ptr, c_size_t, &
+      c_sizeof
    implicit none
    private
 
@@ -36,6 +37,15 @@ module gnomon
    integer(c_int), parameter, public :: GN_EVENT_HARDWARE = 1, GN_EVENT_TRACEPOINT = 2, &
       GN_EVENT_KERNEL_ONLY = 4, GN_EVENT_EVERY_MODE = 8, GN_EVENT_PRESET = 16, &
       GN_EVENT_MODIFIED = 32, GN_EVENT_CPU_WIDE = 64
+
+   ! Flags of overflows and profiles, and how a component overflows.
+   integer(c_int), parameter, public :: GN_OVERFLOW_SOFTWARE = 64, GN_OVERFLOW_DATA = 128, &
+      GN_OVERFLOW_RANDOM = 1, GN_PROFIL_WEIGHTED = 2, GN_PROFIL_BUCKET_16 = 8, &
+      GN_PROFIL_BUCKET_32 = 16, GN_PROFIL_BUCKET_64 = 32
+   integer(c_int), parameter, public :: GN_OVERFLOW_IMPOSSIBLE = 0, GN_OVERFLOW_SLOW = 1, &
+      GN_OVERFLOW_FAST = 2
+   integer(c_int32_t), parameter, public :: GN_PROFIL_SCALE_MAX = 131072
+   integer(c_int64_t), parameter, public :: GN_OVERFLOW_TICK_NS = 10000000_c_int64_t
 
    integer(c_int), parameter, public :: GN_SET_NULL = -1, GN_NAME_MAX = 256
    integer(c_int64_t), parameter, public :: GN_SLICE_MIN_NS = 10000000_c_int64_t, &
@@ -96,12 +106,54 @@ module gnomon
       character(kind=c_char) :: reason(512) = c_null_char
    end type gn_component_info
 
+   ! What a handler is told: subroutine handler(overflow, data) bind(c), with the first of these by
+   ! reference and type(c_ptr), value :: data. It runs as a signal handler, and may use no input or
+   ! output and no allocation.
+   type, bind(c), public :: gn_overflow
+      integer(c_int) :: set = 0
+      integer(c_int) :: event = 0
+      integer(c_int64_t) :: address = 0
+      integer(c_int64_t) :: data_address = 0
+      integer(c_int64_t) :: weight = 0
+      type(c_ptr) :: context = c_null_ptr
+   end type gn_overflow
+
+   ! A region of addresses: c_loc() of its buckets, and their size in bytes.
+   type, bind(c), public :: gn_profil
+      type(c_ptr) :: buckets = c_null_ptr
+      integer(c_size_t) :: size = 0
+      integer(c_int64_t) :: offset = 0
+      integer(c_int32_t) :: scale = GN_PROFIL_SCALE_MAX
+   end type gn_profil
+
+   type, bind(c), public :: gn_overflow_info
+      integer(c_size_t) :: size = 0
+      integer(c_int64_t) :: threshold = 0
+      integer(c_int) :: flags = 0
+      integer(c_int) :: kind = 0
+      integer(c_int) :: precise = 0
+      integer(c_int) :: precise_wanted = 0
+      integer(c_int) :: signal = 0
+      integer(c_int64_t) :: overflows = 0
+      integer(c_int64_t) :: lost = 0
+      integer(c_int64_t) :: outside = 0
+   end type gn_overflow_info
+
+   type, bind(c), public :: gn_estimate
+      real(c_double) :: value = 0
+      real(c_double) :: error = 0
+      real(c_double) :: weight = 0
+      integer(c_int64_t) :: samples = 0
+   end type gn_estimate
+
    public :: gn_version, gn_error_name, gn_error_text, gn_message, gn_text, gn_unit
    public :: gn_set_create, gn_set_add, gn_set_add_all, gn_set_add_code, gn_set_remove, &
       gn_set_size, gn_set_list, gn_set_name, gn_set_start, gn_set_stop, gn_set_read, &
       gn_set_read_at, gn_set_values, gn_set_accumulate, gn_set_reset, gn_set_write, &
       gn_set_state, gn_set_clear, gn_set_destroy, gn_set_attach, gn_set_detach, &
       gn_set_multiplex, gn_set_turns
+   public :: gn_set_overflow, gn_set_profil, gn_set_sprofil, gn_set_overflow_info, &
+      gn_set_estimate, gn_estimate_part, gn_component_overflow
    public :: gn_event_code, gn_code_event, gn_event_describe, gn_event_available, &
       gn_event_count, gn_event_at, gn_preset_count, gn_preset_at, gn_preset_code, &
       gn_presets_load, gn_component_count, gn_component_describe, gn_component_index, &
@@ -219,6 +271,20 @@ module gnomon
          integer(c_int64_t), intent(out) :: turns
       end function gn_set_turns
 
+      integer(c_int) function gn_estimate_part(total, samples, part) &
+         bind(c, name='gn_estimate_part')
+         import :: c_int, c_int64_t, gn_estimate
+         type(gn_estimate), intent(in) :: total
+         integer(c_int64_t), value :: samples
+         type(gn_estimate), intent(inout) :: part
+      end function gn_estimate_part
+
+      integer(c_int) function gn_component_overflow(component) &
+         bind(c, name='gn_component_overflow')
+         import :: c_int
+         integer(c_int), value :: component
+      end function gn_component_overflow
+
       integer(c_int) function gn_event_count(component) bind(c, name='gn_event_count')
          import :: c_int
          integer(c_int), value :: component
@@ -286,6 +352,56 @@ module gnomon
          integer(c_int), value :: set
          type(c_ptr), value :: counts
       end function c_set_stop
+
+      integer(c_int) function c_set_overflow(set, event, threshold, flags, handler, data) &
+         bind(c, name='gn_set_overflow')
+         import :: c_char, c_funptr, c_int, c_int64_t, c_ptr
+         integer(c_int), value :: set
+         character(kind=c_char), intent(in) :: event(*)
+         integer(c_int64_t), value :: threshold
+         integer(c_int), value :: flags
+         type(c_funptr), value :: handler
+         type(c_ptr), value :: data
+      end function c_set_overflow
+
+      integer(c_int) function c_set_profil(set, event, buckets, size, offset, scale, threshold, &
+                                           flags) bind(c, name='gn_set_profil')
+         import :: c_char, c_int, c_int32_t, c_int64_t, c_ptr, c_size_t
+         integer(c_int), value :: set
+         character(kind=c_char), intent(in) :: event(*)
+         type(c_ptr), value :: buckets
+         integer(c_size_t), value :: size
+         integer(c_int64_t), value :: offset
+         integer(c_int32_t), value :: scale
+         integer(c_int64_t), value :: threshold
+         integer(c_int), value :: flags
+      end function c_set_profil
+
+      integer(c_int) function c_set_sprofil(set, event, regions, n, threshold, flags) &
+         bind(c, name='gn_set_sprofil')
+         import :: c_char, c_int, c_int64_t, gn_profil
+         integer(c_int), value :: set
+         character(kind=c_char), intent(in) :: event(*)
+         type(gn_profil), intent(in) :: regions(*)
+         integer(c_int), value :: n
+         integer(c_int64_t), value :: threshold
+         integer(c_int), value :: flags
+      end function c_set_sprofil
+
+      integer(c_int) function c_set_overflow_info(set, event, info) &
+         bind(c, name='gn_set_overflow_info')
+         import :: c_char, c_int, gn_overflow_info
+         integer(c_int), value :: set
+         character(kind=c_char), intent(in) :: event(*)
+         type(gn_overflow_info), intent(inout) :: info
+      end function c_set_overflow_info
+
+      integer(c_int) function c_set_estimate(set, event, estimate) bind(c, name='gn_set_estimate')
+         import :: c_char, c_int, gn_estimate
+         integer(c_int), value :: set
+         character(kind=c_char), intent(in) :: event(*)
+         type(gn_estimate), intent(inout) :: estimate
+      end function c_set_estimate
 
       type(c_ptr) function c_set_name(set, index) bind(c, name='gn_set_name')
          import :: c_int, c_ptr
@@ -482,6 +598,71 @@ contains
 
       error = c_set_remove(set, trim(name)//c_null_char)
    end function gn_set_remove
+
+   ! handler: c_funloc() of a subroutine of bind(c). A threshold of 0 ends the overflow.
+   integer(c_int) function gn_set_overflow(set, event, threshold, flags, handler, data) &
+      result(error)
+      integer(c_int), intent(in) :: set
+      character(len=*), intent(in) :: event
+      integer(c_int64_t), intent(in) :: threshold
+      integer(c_int), intent(in), optional :: flags
+      type(c_funptr), intent(in), optional :: handler
+      type(c_ptr), intent(in), optional :: data
+      integer(c_int) :: all_flags
+      type(c_funptr) :: called
+      type(c_ptr) :: passed
+
+      all_flags = 0
+      called = c_null_funptr
+      passed = c_null_ptr
+      if (present(flags)) all_flags = flags
+      if (present(handler)) called = handler
+      if (present(data)) passed = data
+      error = c_set_overflow(set, trim(event)//c_null_char, threshold, all_flags, called, passed)
+   end function gn_set_overflow
+
+   ! buckets: c_loc() of an array that outlives the profile; size in bytes.
+   integer(c_int) function gn_set_profil(set, event, buckets, size, offset, scale, threshold, &
+                                         flags) result(error)
+      integer(c_int), intent(in) :: set
+      character(len=*), intent(in) :: event
+      type(c_ptr), intent(in) :: buckets
+      integer(c_size_t), intent(in) :: size
+      integer(c_int64_t), intent(in) :: offset, threshold
+      integer(c_int32_t), intent(in) :: scale
+      integer(c_int), intent(in) :: flags
+
+      error = c_set_profil(set, trim(event)//c_null_char, buckets, size, offset, scale, threshold, &
+                           flags)
+   end function gn_set_profil
+
+   integer(c_int) function gn_set_sprofil(set, event, regions, threshold, flags) result(error)
+      integer(c_int), intent(in) :: set
+      character(len=*), intent(in) :: event
+      type(gn_profil), intent(in) :: regions(:)
+      integer(c_int64_t), intent(in) :: threshold
+      integer(c_int), intent(in) :: flags
+
+      error = c_set_sprofil(set, trim(event)//c_null_char, regions, size(regions, kind=c_int), &
+                            threshold, flags)
+   end function gn_set_sprofil
+
+   integer(c_int) function gn_set_overflow_info(set, event, info) result(error)
+      integer(c_int), intent(in) :: set
+      character(len=*), intent(in) :: event
+      type(gn_overflow_info), intent(out) :: info
+
+      info%size = c_sizeof(info)
+      error = c_set_overflow_info(set, trim(event)//c_null_char, info)
+   end function gn_set_overflow_info
+
+   integer(c_int) function gn_set_estimate(set, event, estimate) result(error)
+      integer(c_int), intent(in) :: set
+      character(len=*), intent(in) :: event
+      type(gn_estimate), intent(out) :: estimate
+
+      error = c_set_estimate(set, trim(event)//c_null_char, estimate)
+   end function gn_set_estimate
 
    integer(c_int) function stop_without_counts(set) result(error)
       integer(c_int), intent(in) :: set

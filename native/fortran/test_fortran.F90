@@ -1,6 +1,26 @@
 ! The Fortran module against the library: every kind of procedure once, and that its types are C's.
+module overflow_handler
+   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int64_t, c_ptr
+   use gnomon, only: gn_overflow
+   implicit none
+
+contains
+
+   ! Adds up what overflows stand for.
+   subroutine add_weight(overflow, data) bind(c)
+      type(gn_overflow), intent(in) :: overflow
+      type(c_ptr), value :: data
+      integer(c_int64_t), pointer :: total
+
+      call c_f_pointer(data, total)
+      if (overflow%event == 0 .and. overflow%address /= 0) total = total + overflow%weight
+   end subroutine add_weight
+
+end module overflow_handler
+
 program test_fortran
-   use, intrinsic :: iso_c_binding, only: c_int, c_int32_t, c_int64_t
+   use, intrinsic :: iso_c_binding, only: c_funloc, c_int, c_int32_t, c_int64_t, c_loc, c_sizeof
+   use overflow_handler, only: add_weight
    use gnomon
    implicit none
 
@@ -11,6 +31,11 @@ program test_fortran
    type(gn_value) :: values(2)
    type(gn_event_info) :: event
    type(gn_component_info) :: about
+   type(gn_overflow_info) :: overflow
+   type(gn_estimate) :: total, part
+   type(gn_profil) :: region(1)
+   integer(c_int64_t), target :: weights
+   integer(c_int32_t), target :: buckets(1)
    character(len=:), allocatable :: name
 
    call check(gn_version() > 0, 'version')
@@ -80,6 +105,35 @@ program test_fortran
    call check(component < gn_component_count(), 'component_count')
    call check(gn_component_disable('kernel') == GN_ENOINIT, 'disable too late')
    call check(gn_presets_load('/no/such/file') == GN_EINVAL, 'presets_load')
+
+   ! Overflow and profiles.
+   weights = 0
+   call ok(gn_set_overflow(set, 'page-faults', 10_c_int64_t, GN_OVERFLOW_RANDOM, &
+                           c_funloc(add_weight), c_loc(weights)), 'overflow')
+   call ok(gn_set_start(set), 'start')
+   call work(500)
+   call ok(gn_set_stop(set, counts), 'stop')
+   call check(weights <= counts(1) .and. weights > counts(1) - 16, 'weights')
+   call ok(gn_set_overflow_info(set, 'page-faults', overflow), 'overflow_info')
+   call check(overflow%threshold == 10 .and. overflow%kind == GN_OVERFLOW_FAST, 'info')
+   call check(overflow%flags == GN_OVERFLOW_RANDOM .and. overflow%outside == 0, 'info')
+   call ok(gn_set_overflow(set, 'page-faults', 0_c_int64_t), 'end of an overflow')
+   buckets = 0
+   region(1)%buckets = c_loc(buckets)
+   region(1)%size = c_sizeof(buckets)
+   region(1)%scale = 2
+   call ok(gn_set_sprofil(set, 'page-faults', region, 10_c_int64_t, GN_PROFIL_BUCKET_32), 'sprofil')
+   call ok(gn_set_profil(set, 'page-faults', c_loc(buckets), c_sizeof(buckets), 0_c_int64_t, &
+                         2_c_int32_t, 10_c_int64_t, GN_PROFIL_BUCKET_32), 'profil')
+   call ok(gn_set_start(set), 'start')
+   call work(500)
+   call ok(gn_set_stop(set, counts), 'stop')
+   call check(buckets(1) == counts(1)/10, 'buckets')
+   call ok(gn_set_estimate(set, 'page-faults', total), 'estimate')
+   call check(abs(total%value - real(counts(1), kind(total%value))) <= total%error, 'bound')
+   call ok(gn_estimate_part(total, total%samples/2, part), 'part')
+   call check(part%value < total%value .and. part%error > 0, 'part')
+   call check(gn_component_overflow(component) == GN_OVERFLOW_FAST, 'component_overflow')
 
    ! Options.
    call ok(gn_set_remove(set, 'task-clock'), 'remove')

@@ -272,6 +272,12 @@ class FeatureError(EventSetError):
     papi_name = "PAPI_ECMP"
 
 
+class MixedOverflowError(EventSetError):
+    """Some events of a set overflow by a timer, others by themselves (raised by `gnomon._core`)."""
+
+    papi_name = "PAPI_ECNFLCT"
+
+
 class WriteError(EventSetError):
     """Counters of the kernel cannot be set to a number."""
 

@@ -80,8 +80,9 @@ def test_the_library_is_quiet_and_leaves_the_process_alone(prefix: Path) -> None
     loud = {
         "printf", "puts", "putchar", "fputs", "fputc", "fprintf", "vfprintf", "perror",
         "__printf_chk", "__fprintf_chk", "__vfprintf_chk", "stdout", "stderr",
-        "exit", "_exit", "abort", "atexit", "signal", "sigaction",
+        "exit", "_exit", "abort", "atexit", "signal",
     }  # fmt: skip
+    # sigaction(2) is overflow_signal.c's alone, and test_overflow.c says when.
     for library in libraries(prefix):
         assert symbols(library, "undefined") & loud == set()
 
@@ -134,6 +135,21 @@ def test_the_examples_build_by_pkg_config_and_count(
     # That of the wheel is found without help: nobody has its folder in a search path.
     search = {"LD_LIBRARY_PATH": str(lib)} if place == "installed" else {}
     check_report(run(folder / "multiply", **search))
+
+
+def test_the_example_of_a_profile_tells_functions_apart(prefix: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(ROOT / "examples" / "c-overflow", tmp_path / "example")
+    found = f"PKG_CONFIG_PATH={prefix / 'lib' / 'pkgconfig'}"
+    run("make", "-C", folder, found)
+    printed = run(folder / "profile", LD_LIBRARY_PATH=str(prefix / "lib"))
+    rows = dict(re.findall(r"^(\w+) +([\d.]+) ms", printed, re.MULTILINE))
+    assert {"multiply", "transpose", "all"} <= set(rows)
+    assert float(rows["multiply"]) + float(rows["transpose"]) <= float(rows["all"])
+    counted = re.search(r"^all +([\d.]+) ms  within ([\d.]+) ms; counted ([\d.]+) ms$",
+                        printed, re.MULTILINE)  # fmt: skip
+    assert counted
+    total, error, count = map(float, counted.groups())
+    assert abs(total - count) <= error + 0.1
 
 
 def test_the_c_example_links_statically(prefix: Path, tmp_path: Path) -> None:

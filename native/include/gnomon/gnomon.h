@@ -11,9 +11,10 @@
  *	gn_set_stop(set, count);
  *
  * Functions return GN_OK or a negative GN_E*, whose names and numbers are PAPI's; gn_message() then
- * says in one sentence what was wrong, why, and what to do. Nothing here prints, ends the program
- * or handles signals. Several threads may use several sets at once; one set is for one thread at a
- * time. The interface is not source-compatible with papi.h: docs/counters/c-api.md has the table.
+ * says in one sentence what was wrong, why, and what to do. Nothing here prints or ends the
+ * program; a signal is handled only once gn_set_overflow() or gn_set_profil() was called. Several
+ * threads may use several sets at once; one set is for one thread at a time. The interface is not
+ * source-compatible with papi.h: docs/counters/c-api.md has the table.
  */
 #ifndef GNOMON_GNOMON_H
 #define GNOMON_GNOMON_H
@@ -272,6 +273,130 @@ GN_API int gn_set_multiplex(gn_set set, uint64_t slice_ns);
 /* How often the turn has passed on since the start; 0 where all events fit. */
 GN_API int gn_set_turns(gn_set set, uint64_t *turns);
 
+/*
+ * Overflow: a call each time that an event of a set has counted `threshold` more. In PAPI:
+ * PAPI_overflow, PAPI_profil, PAPI_sprofil. docs/counters/overflow.md has the semantics.
+ */
+
+/* Bits of the flags of the calls below; numbers are PAPI's where it has such a flag. */
+enum gn_overflow_flags {
+	GN_OVERFLOW_SOFTWARE = 0x40, /* a timer looks at the count every GN_OVERFLOW_TICK_NS: of
+					events whose counters cannot interrupt, of derived events */
+	GN_OVERFLOW_DATA = 0x80,     /* the address of the data, where the event has one */
+	GN_OVERFLOW_RANDOM = 0x1,    /* each threshold is random: between half and 1.5 of it */
+	GN_PROFIL_WEIGHTED = 0x2,    /* adds what an overflow stands for, a threshold, and not 1 */
+	GN_PROFIL_BUCKET_16 = 0x8,   /* uint16_t, the default */
+	GN_PROFIL_BUCKET_32 = 0x10,
+	GN_PROFIL_BUCKET_64 = 0x20,
+};
+
+/* The period of the timer, in nanoseconds of CPU time of the thread. */
+#define GN_OVERFLOW_TICK_NS 10000000ull
+
+/* What a handler is told. */
+struct gn_overflow {
+	gn_set set;
+	int event;	       /* which one: gn_set_name(set, event) */
+	uint64_t address;      /* of the instruction */
+	uint64_t data_address; /* with GN_OVERFLOW_DATA; 0: not known */
+	uint64_t weight;       /* the events that this overflow stands for */
+	void *context;	       /* ucontext_t of the signal; see sigaction(2) */
+};
+
+/*
+ * Runs as a signal handler of the counted thread, while it is interrupted: it may call what
+ * signal-safety(7) lists and gn_real_ns(), and no other function of this library.
+ */
+typedef void gn_overflow_handler(const struct gn_overflow *overflow, void *data);
+
+/*
+ * Calls handler(overflow, data) for each `threshold` counts of an event of a stopped set, from the
+ * next start on; threshold 0 ends that, whatever the rest. Events of a set have thresholds of their
+ * own. `event` is a name that was added; with the letter p once to three times as a modifier
+ * (`cycles:pp`) it is attributed more precisely where the PMU can: gn_set_overflow_info() says.
+ *
+ * GN_EISRUN; GN_ENOEVNT: the event is not in the set; GN_EINVAL: threshold or flags, a derived
+ * event without GN_OVERFLOW_SOFTWARE, or a set whose events take turns; GN_ECNFLCT: some overflow
+ * with GN_OVERFLOW_SOFTWARE, others without; GN_ECMP: its counter cannot interrupt; GN_ENOSUPP: the
+ * set counts more, or another, than the thread that made it; GN_EPERM, GN_ENOMEM, GN_ESYS.
+ */
+GN_API int gn_set_overflow(gn_set set, const char *event, int64_t threshold, int flags,
+			   gn_overflow_handler *handler, void *data);
+
+/* A region of addresses and its histogram. */
+struct gn_profil {
+	void *buckets;	 /* that are added to, until the overflow is ended */
+	size_t size;	 /* of the buckets, in bytes */
+	uint64_t offset; /* the address that the first bucket begins with */
+	uint32_t scale;	 /* of profil(3): bucket = (address - offset) * scale >> 17 */
+};
+
+/* A bucket for each address; half of it, 0x10000: one for two addresses, and so on. */
+#define GN_PROFIL_SCALE_MAX 0x20000u
+
+/*
+ * Counts the addresses at which an event overflows in buckets: those of the instruction, or with
+ * GN_OVERFLOW_DATA of the data. A bucket stays at its largest number once it is there. They are
+ * complete after gn_set_stop(). Errors: those of gn_set_overflow(); GN_EINVAL: region or flags.
+ */
+GN_API int gn_set_profil(gn_set set, const char *event, void *buckets, size_t size, uint64_t offset,
+			 uint32_t scale, int64_t threshold, int flags);
+
+/*
+ * The same of several regions; an address is counted in the last to begin of those that have it. A
+ * region of offset 0 and scale 2 takes what is in none of the others into its first bucket.
+ */
+GN_API int gn_set_sprofil(gn_set set, const char *event, const struct gn_profil *regions, int n,
+			  int64_t threshold, int flags);
+
+/* How a component tells that a counter has passed a threshold. */
+enum gn_overflow_kind {
+	GN_OVERFLOW_IMPOSSIBLE = 0,
+	GN_OVERFLOW_SLOW = 1, /* with GN_OVERFLOW_SOFTWARE: up to a tick later */
+	GN_OVERFLOW_FAST = 2, /* an interrupt, or the kernel itself, when it happens */
+};
+
+/* What is known about the overflow of an event. */
+struct gn_overflow_info {
+	size_t size; /* of this struct: to be set by the caller */
+	int64_t threshold;
+	int flags;
+	int kind;	    /* enum gn_overflow_kind */
+	int precise;	    /* 0: any distance from the event; 1: a constant one; 2: none is asked
+			       for; 3: none */
+	int precise_wanted; /* what the name asked for */
+	int signal;	    /* the number of the signal that it takes */
+	uint64_t overflows; /* of the run */
+	int64_t lost;	    /* that were due by the count of the run, and did not come; -1: not
+			       known, as before the end of a run */
+	uint64_t outside;   /* addresses in no region of a profile */
+};
+
+/* GN_ENOEVNT: the event is not in the set, or does not overflow; GN_EINVAL: info->size. */
+GN_API int gn_set_overflow_info(gn_set set, const char *event, struct gn_overflow_info *info);
+
+/* A total from samples. */
+struct gn_estimate {
+	double value;	  /* events */
+	double error;	  /* the total is between value - error and value + error */
+	double weight;	  /* events that a sample stands for */
+	uint64_t samples; /* overflows */
+};
+
+/*
+ * The count of the last run from its overflows alone. The error is a bound: half a threshold, and
+ * a threshold for each overflow that was lost. GN_ENOEVNT; GN_EISRUN; GN_ENOTRUN; GN_EINVAL: of
+ * random thresholds, of GN_OVERFLOW_SOFTWARE and of a run that was reset there is none.
+ */
+GN_API int gn_set_estimate(gn_set set, const char *event, struct gn_estimate *estimate);
+
+/*
+ * The part of a total that some of its samples are, a function's for one; 95 of 100 times the true
+ * one is within the error. GN_EINVAL: more samples than the total has.
+ */
+GN_API int gn_estimate_part(const struct gn_estimate *total, uint64_t samples,
+			    struct gn_estimate *part);
+
 /* Bits of gn_event_info.flags. */
 enum gn_event_flags {
 	GN_EVENT_HARDWARE = 1,	  /* counts on a PMU */
@@ -344,6 +469,12 @@ struct gn_component_info {
 GN_API int gn_component_count(void);
 GN_API int gn_component_describe(int component, struct gn_component_info *info);
 GN_API int gn_component_index(const char *name, int *component);
+
+/*
+ * How events of a component overflow here, found by trying: enum gn_overflow_kind, impossible where
+ * it counts nothing. GN_ENOCMP.
+ */
+GN_API int gn_component_overflow(int component);
 
 /* Leaves a component out; only before anything else is called: GN_ENOINIT. GN_ENOCMP. */
 GN_API int gn_component_disable(const char *name);

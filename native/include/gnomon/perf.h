@@ -59,11 +59,14 @@ struct gn_event_spec {
 	uint32_t exclude;
 	/* Index of the event whose kernel group this one joins; its own index for a leader. */
 	int32_t leader;
-	uint32_t reserved;
+	uint32_t precise; /* perf's precise_ip, of an event that has a period */
 	uint64_t config;
 	uint64_t config1;
 	uint64_t config2;
 	uint64_t config3;
+	uint64_t period;      /* it overflows each time it has counted so much; 0: never */
+	uint64_t sample_type; /* PERF_SAMPLE_* of an event that has a period */
+	uint32_t watermark;   /* bytes in its ring that wake the reader; 0: every overflow does */
 };
 
 struct gn_group {

@@ -9,9 +9,20 @@ if TYPE_CHECKING:
     from gnomon.counters.component import Target
     from gnomon.counters.component_registry import add_component, disable_component
     from gnomon.counters.eventset import EventSet
+    from gnomon.counters.overflow_data import Estimate, OverflowCall, OverflowInfo, Region
     from gnomon.model.value import Value
 
-__all__ = ["EventSet", "Target", "Value", "add_component", "disable_component"]
+__all__ = [
+    "Estimate",
+    "EventSet",
+    "OverflowCall",
+    "OverflowInfo",
+    "Region",
+    "Target",
+    "Value",
+    "add_component",
+    "disable_component",
+]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
@@ -28,6 +39,10 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
         from gnomon.counters import component_registry
 
         return getattr(component_registry, name)
+    if name in ("Estimate", "OverflowCall", "OverflowInfo", "Region"):
+        from gnomon.counters import overflow_data
+
+        return getattr(overflow_data, name)
     if name == "Value":
         from gnomon.model.value import Value
 

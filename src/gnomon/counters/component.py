@@ -25,9 +25,12 @@ else:
 class Overflow(StrEnum):
     """How a component can tell that a counter passed a threshold."""
 
-    NONE = "none"
-    INTERRUPT = "interrupt"
-    TIMER = "timer"
+    FAST = "fast"
+    """When it happens: by an interrupt of the counter, or by the kernel that counts."""
+    SLOW = "slow"
+    """A timer looks at the count: up to 10 ms of CPU time later."""
+    IMPOSSIBLE = "impossible"
+    """Nothing tells."""
 
 
 class Availability(NamedTuple):

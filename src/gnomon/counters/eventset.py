@@ -9,14 +9,15 @@ from types import TracebackType
 from gnomon import _core
 from gnomon.counters import active_sets
 from gnomon.counters.component import NO_COUNT, Event, RawCount
-from gnomon.counters.event_set_state import EventSetState, Reading
+from gnomon.counters.event_set_overflow import EventSetOverflow
+from gnomon.counters.event_set_state import Reading
 from gnomon.errors import EventSetError, NotRunningError, RunningError, WriteError
 from gnomon.model.value import How, Value
 
 __all__ = ["EventSet", "Reading"]
 
 
-class EventSet(EventSetState):
+class EventSet(EventSetOverflow):
     """Events that are counted together.
 
         with EventSet("task-clock,page-faults") as events:
@@ -72,6 +73,8 @@ class EventSet(EventSetState):
         try:
             if self._counting is not None:
                 self._counting.start(pid)
+            if self._overflows is not None:
+                self._start_overflows()
         except BaseException:
             active_sets.release(self._claimed)
             raise
@@ -169,6 +172,8 @@ class EventSet(EventSetState):
             self._refuse_dead()
             raise NotRunningError(f"{self} is not counting: start it first")
         self._refuse_child()
+        if self._overflows is not None:
+            self._overflows.stop()
         self._running = False
         self.__dict__.pop("read", None)
         active_sets.release(self._claimed)
@@ -178,11 +183,14 @@ class EventSet(EventSetState):
             final = self._reading(self._counting.stop() if self._counting is not None else ())
         self._final = final
         self._remarks = self._parts.remarks() if self._parts is not None else ()
+        if self._overflows is not None:
+            self._overflows.deliver()
         return final
 
     def close(self) -> None:
         """Give back every descriptor; the set is dead then. A running set counts no more."""
         self._release()
+        self._close_overflows()
         self._closed = True
         self._final = None
 

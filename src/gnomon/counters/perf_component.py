@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gnomon import _core
-from gnomon.counters.component import Availability, Event, EventInfo, OpenResult, Sharing, Target
+from gnomon.counters.component import (
+    Availability,
+    Event,
+    EventInfo,
+    OpenResult,
+    Overflow,
+    Sharing,
+    Target,
+)
 from gnomon.counters.event_grammar import DOMAINS
 from gnomon.counters.perf_counting import PerfSession
 from gnomon.counters.perf_spec import COMPONENTS, PerfSpec, Term, flags_of
@@ -22,6 +30,8 @@ if TYPE_CHECKING:
     from gnomon.counters.component import ExtendableSession
 
 _NUMBERS = {name: number for number, name in COMPONENTS.items()}
+# enum gn_overflow_kind
+_OVERFLOWS = (Overflow.IMPOSSIBLE, Overflow.SLOW, Overflow.FAST)
 
 
 class PerfComponent:
@@ -34,6 +44,11 @@ class PerfComponent:
         """Make the component of this machine, or of one whose sysfs or tracefs is recorded."""
         self._sysfs = sysfs
         self._tracefs = tracefs
+
+    @property
+    def overflow(self) -> Overflow:
+        """How its counters can signal a threshold on this machine, found by trying."""
+        return _OVERFLOWS[_core.component_overflow(_NUMBERS[self.name])]
 
     def events(self) -> Iterator[EventInfo]:
         """Yield every event."""

@@ -28,7 +28,7 @@ class SensorComponent(ABC):
     description: str
     how_measured: str
     scope = Scope.NODE
-    overflow = Overflow.NONE
+    overflow = Overflow.IMPOSSIBLE
 
     def __init__(self, proc: Path | str = PROC, sys: Path | str = SYSFS) -> None:
         """Read from `proc` and `sys`, which are /proc and /sys but for recorded trees."""

@@ -63,7 +63,7 @@ class SnapshotComponent(ABC):
     description: str
     how_measured: str
     scope: Scope
-    overflow = Overflow.NONE
+    overflow = Overflow.IMPOSSIBLE
 
     def __init__(self, proc: Path | str = PROC, sys: Path | str = SYSFS) -> None:
         """Read from `proc` and `sys`, which are /proc and /sys but for recorded trees."""

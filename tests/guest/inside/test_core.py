@@ -53,6 +53,12 @@ def test_hardware_sets(figure: FigureOf) -> None:
         figure(f"libgnomon: {what} of 10 ms", found)
 
 
+def test_hardware_overflow(figure: FigureOf) -> None:
+    said = passed(figure, "test_hardware_overflow", "libgnomon: tests of overflow and profiles")
+    for line in re.findall(r"^  (.+ of .+ overflows .+|profile of .+)$", said, re.MULTILINE):
+        figure("libgnomon: overflow", line)
+
+
 def test_hardware_sections(figure: FigureOf) -> None:
     said = passed(figure, "test_hardware_sections", "libhpm: tests of sections of hardware events")
     for found in re.findall(r"^  (.+: no system call)$", said, re.MULTILINE):

@@ -25,7 +25,7 @@ class Ticks:
     description = "how often it was read"
     how_measured = "counted"
     scope = Scope.PROCESS
-    overflow = Overflow.NONE
+    overflow = Overflow.IMPOSSIBLE
 
     def availability(self) -> Availability:
         return Availability(True)

@@ -14,11 +14,6 @@ from gnomon.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from gnomon.counters.component import Component, EventInfo
 
-_OVERFLOWS = {
-    "none": "no overflow",
-    "interrupt": "overflow by interrupt",
-    "timer": "overflow by timer",
-}
 _EXAMPLES = 4
 
 
@@ -137,7 +132,7 @@ def _lines(row: _Row) -> Iterator[str]:
         limit = "any number at once" if row.counters is None else f"{row.counters} counters"
         yield (
             f"available: {_events(row.events)}, {limit}, finest scope {row.scope}, "
-            f"{_OVERFLOWS[row.overflow]}"
+            f"overflow {row.overflow}"
         )
         if row.reason:
             yield f"but: {row.reason}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gnomon.counters.component import Availability, Overflow
+from gnomon.counters.component import Availability
 from gnomon.counters.perf_component import PerfComponent, availability
 from gnomon.counters.sysfs_pmu import SYSFS, core_pmus
 
@@ -28,7 +28,6 @@ class CpuComponent(PerfComponent):
     name = "cpu"
     description = "hardware counters of the CPU cores"
     how_measured = "counted by the core's PMU; the kernel saves and restores it per thread"
-    overflow = Overflow.INTERRUPT
 
     def __init__(self, sysfs: Path | str = SYSFS, models: Mapping[str, str] | None = None) -> None:
         """Make the component of a machine.

@@ -23,7 +23,7 @@ class EmulatedComponent:
     description = "counters of a simulated CPU, for gnomon count --pmu emulated"
     how_measured = "the program runs on a simulated CPU: slow, exact, caches and branches modelled"
     scope = Scope.PROCESS
-    overflow = Overflow.NONE
+    overflow = Overflow.IMPOSSIBLE
 
     def availability(self) -> Availability:
         """Return whether an engine is installed."""

@@ -5,7 +5,7 @@ Source: native/counters/software_events.c.
 
 from __future__ import annotations
 
-from gnomon.counters.component import Availability, Overflow
+from gnomon.counters.component import Availability
 from gnomon.counters.perf_component import PerfComponent, availability
 
 TYPE_CHECKING = False
@@ -22,7 +22,6 @@ class KernelComponent(PerfComponent):
     name = "kernel"
     description = "software events and tracepoints of the Linux kernel"
     how_measured = "counted by the kernel at the place where it happens (perf_event_open)"
-    overflow = Overflow.TIMER
 
     def __init__(self, tracefs: Path | str | None = None) -> None:
         """Make the component; `tracefs` is where that is, by default where it is mounted."""

@@ -17,7 +17,6 @@ from gnomon.counters.component import (
     Event,
     EventInfo,
     OpenResult,
-    Overflow,
     RawCount,
     Target,
 )
@@ -41,7 +40,6 @@ class TscComponent(PerfComponent):
     name = "tsc"
     description = "the processor's time counter and the kernel's msr PMU"
     how_measured = "read from the time counter (rdtsc, cntvct); msr events counted by the kernel"
-    overflow = Overflow.NONE
 
     def availability(self) -> Availability:
         """Return whether the processor has a time counter of constant rate."""

@@ -45,7 +45,7 @@ class UncoreComponent:
     description = "counters outside the cores: memory controllers, caches, interconnects"
     how_measured = "counted by the PMU of each unit, for the whole machine (perf_event_open)"
     scope = Scope.NODE
-    overflow = Overflow.NONE
+    overflow = Overflow.IMPOSSIBLE
 
     def __init__(self, sysfs: Path | str = SYSFS) -> None:
         self._sysfs = Path(sysfs)

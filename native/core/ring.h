@@ -2,8 +2,8 @@
  * The ring buffer into which the kernel writes what happens on one CPU, read record by record in
  * place. Source: perf_event_open(2), "MMAP layout".
  */
-#ifndef GNOMON_SAMPLING_RING_H
-#define GNOMON_SAMPLING_RING_H
+#ifndef GNOMON_CORE_RING_H
+#define GNOMON_CORE_RING_H
 
 #include <linux/perf_event.h>
 #include <stddef.h>
