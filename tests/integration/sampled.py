@@ -11,6 +11,9 @@ from gnomon.store.run import Run
 
 Stack = tuple[str, ...]
 
+CPU_TIME = "(SELECT s.* FROM samples s JOIN metrics m USING (metric) WHERE m.name = 'CPU time')"
+"""The samples of a run's clock, without its waits."""
+
 # Planted shares are held to three standard errors.
 ERRORS = 3
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from commands import GNOMON, WITHOUT_RIGHTS, gnomon, run
-from sampled import Stack, check_shares, facts, opened, samples_with, stacks
+from sampled import CPU_TIME, Stack, check_shares, facts, opened, samples_with, stacks
 
 from gnomon.store.run import Run
 
@@ -177,7 +177,7 @@ def test_a_run_has_samples_beside_its_counters(tmp_path: Path, shares: Path) -> 
     words = ("--with", "samples", "--samples-rate", "499", "--", shares, "8000", "4")
     run = recorded(tmp_path, *words, command="run")
     check_shares(stacks(run), SHARES, least=100)
-    ((sampled,),) = run.query("SELECT SUM(weight) FROM samples")
+    ((sampled,),) = run.query(f"SELECT SUM(weight) FROM {CPU_TIME}")
     ((counted,),) = run.query(
         "SELECT SUM(inclusive) * 1e-9 FROM profile JOIN metrics m USING (metric) "
         "JOIN locations l USING (location) WHERE m.name = 'task-clock' AND path = 0 "

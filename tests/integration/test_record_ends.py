@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from commands import GNOMON, WITHOUT_RIGHTS, gnomon, run
 from mpi import BOTH, Mpi, launch
-from sampled import check_shares, facts, opened, samples_with, stacks
+from sampled import CPU_TIME, check_shares, facts, opened, samples_with, stacks
 from test_record import SHARES, WITHOUT_FRAME_POINTERS
 
 from gnomon.cli.main import main
@@ -74,7 +74,7 @@ def test_repetitions_are_kept_apart(tmp_path: Path, shares: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = opened(tmp_path / "r")
     assert found.query("SELECT DISTINCT repetition FROM samples ORDER BY 1") == [(0,), (1,)]
-    ((taken,),) = found.query("SELECT COUNT(*) FROM samples")
+    ((taken,),) = found.query(f"SELECT COUNT(*) FROM {CPU_TIME}")
     assert facts(found)["samples"] == taken
 
 

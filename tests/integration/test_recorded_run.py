@@ -96,7 +96,7 @@ def naps_of(name: str) -> list[tuple[int, str, int, float]]:
     return run_directory.find(name).query(
         "SELECT l.pid, r.name, count(*), sum(e.duration_ns) / 1e9 FROM events e "
         "JOIN locations l USING (location) JOIN regions r USING (region) "
-        "GROUP BY ALL ORDER BY count(*)"
+        "WHERE r.kind <> 'thread' GROUP BY ALL ORDER BY count(*)"
     )
 
 

@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 from commands import GNOMON, gnomon, run
-from sampled import check_shares, facts, opened, samples_with, stacks
+from sampled import CPU_TIME, check_shares, facts, opened, samples_with, stacks
 from test_record import SHARES, WITHOUT_FRAME_POINTERS
 
 from gnomon.store.run import Run
@@ -38,7 +38,7 @@ def shares(compiled: Compiled) -> Path:
 
 def check_adds_up(found: Run) -> None:
     """Fail if the profile is not that of the samples."""
-    ((weight,),) = found.query("SELECT COALESCE(SUM(weight), 0) FROM samples")
+    ((weight,),) = found.query(f"SELECT COALESCE(SUM(weight), 0) FROM {CPU_TIME}")
     ((inclusive,),) = found.query(
         "SELECT COALESCE(SUM(inclusive), 0) FROM profile JOIN metrics m USING (metric) "
         "WHERE m.name = 'CPU time' AND path = 0"
