@@ -26,7 +26,7 @@ from gnomon.model.tables import (
 from gnomon.model.value import Domain, How
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling.branch_tables import TaskNumbers, branch_table
-from gnomon.sampling.call_paths import CallPaths, call_paths, sums_on_paths
+from gnomon.sampling.call_paths import CallPaths, call_paths
 from gnomon.sampling.data_sources import words
 from gnomon.sampling.frame_names import CodeFrame, FrameNames, module_name
 from gnomon.sampling.python_call_paths import PythonRecordings
@@ -34,6 +34,7 @@ from gnomon.sampling.sample_facts import facts_of, notes
 from gnomon.sampling.sample_file import FILE, NEEDED_KINDS, NONE, SampleFile, read_samples
 from gnomon.sampling.sampled_events import UNSEEN_KERNEL
 from gnomon.sampling.unsampled_time import unsampled_ns
+from gnomon.store.path_sums import sums_on_paths
 from gnomon.store.record_file import RecordFile
 
 if TYPE_CHECKING:
@@ -240,7 +241,8 @@ class TaskTables:
         n_events = len(self._samples.events)
         rest = self._rest()
         sums = sums_on_paths(
-            self._paths,
+            self._paths.parents,
+            self._paths.depths,
             np.concatenate((locations, rest.locations)) * n_events
             + np.concatenate((events, rest.events)),
             np.concatenate((paths[row], np.full(len(rest.events), len(self._paths.parents) - 1))),
