@@ -15,6 +15,7 @@ from benchmarks import (
     compare,
     contended,
     emulated,
+    exchange,
     leaks,
     merge,
     ranks,
@@ -54,6 +55,7 @@ BENCHMARKS = {
     "browser": ("clicks and keys on 100,000 nodes, in Chromium", browser.run),
     "symbols": ("functions, inlined calls and lines of 10,000 addresses", symbols.run),
     "sampling": ("what sampling takes from a program, its reader's CPU, its files", sampling.run),
+    "exchange": ("profiles of other tools: imports of large ones, and exports", exchange.run),
     "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
 }
 
