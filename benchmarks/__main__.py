@@ -15,6 +15,7 @@ from benchmarks import (
     compare,
     contended,
     emulated,
+    exchange,
     leaks,
     merge,
     overflow,
@@ -58,6 +59,7 @@ BENCHMARKS = {
     "symbols": ("functions, inlined calls and lines of 10,000 addresses", symbols.run),
     "sampling": ("what sampling takes from a program, its reader's CPU, its files", sampling.run),
     "waits": ("what recording where threads wait adds to a switch of threads", waits.run),
+    "exchange": ("profiles of other tools: imports of large ones, and exports", exchange.run),
     "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
 }
 

@@ -110,6 +110,11 @@ has_chromium() {
 	command -v chromium >/dev/null || command -v chromium-browser >/dev/null
 }
 
+# The reader of pprof's files comes with Go.
+has_go() {
+	go tool -n pprof >/dev/null 2>&1
+}
+
 has_gdb() {
 	command -v gdb >/dev/null
 }
@@ -163,7 +168,7 @@ has_apt() {
 needs() {
 	case $1 in
 	build) echo "compiler cmake ninja python libpfm xz valgrind" ;;
-	test) echo "perf fortran pkgconf setpriv ps ip git gdb strace sqlite numpy musl likwid openmpi mpich chromium" ;;
+	test) echo "perf fortran pkgconf setpriv ps ip git gdb strace sqlite numpy musl likwid openmpi mpich chromium go" ;;
 	guest) echo "apt arm64_compiler arm64_emulator ppc64el_compiler ppc64el_emulator" ;;
 	*) fail "packages: 'build', 'test' or 'guest', not '$1'" ;;
 	esac
@@ -201,6 +206,7 @@ packages_for() {
 	ps) echo procps ;;
 	ip) echo iproute2 ;;
 	gdb) echo gdb ;;
+	go) echo golang-go ;;
 	sqlite) echo sqlite3 ;;
 	numpy) echo python3-numpy libblas3 ;;
 	musl) echo musl-tools ;;
@@ -247,6 +253,7 @@ tool_for() {
 	ppc64el_emulator) echo "qemu-system-ppc64 (QEMU 7.2 or newer)" ;;
 	apt) echo "apt-get and dpkg-deb: the machines are made of Debian packages" ;;
 	chromium) echo "the browser Chromium" ;;
+	go) echo "Go with its tool pprof (go tool pprof)" ;;
 	numpy) echo "NumPy for /usr/bin/python3, and the reference BLAS (blas/libblas.so.3)" ;;
 	musl) echo "musl with its compiler (musl-gcc)" ;;
 	valgrind) echo "valgrind with its headers (valgrind/valgrind.h)" ;;

@@ -46,7 +46,7 @@ LAYERS = (
 SUBLAYERS = {
     "cli": (("terminal",), ("lists",), ("classical",), (".",), ("commands",)),
     "hpm": ((".",), ("ranks",)),
-    "store": ((".", "viz"), ("reports",), ("comparison",), ("exports",)),
+    "store": ((".", "viz", "profile_files"), ("reports",), ("comparison",), ("exports",)),
 }
 
 

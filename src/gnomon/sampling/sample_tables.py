@@ -27,7 +27,7 @@ from gnomon.model.value import Domain, How
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling import wait_tables
 from gnomon.sampling.branch_tables import TaskNumbers, branch_table
-from gnomon.sampling.call_paths import CallPaths, sums_on_paths
+from gnomon.sampling.call_paths import CallPaths
 from gnomon.sampling.data_sources import words
 from gnomon.sampling.frame_names import CodeFrame, FrameNames, module_name
 from gnomon.sampling.python_call_paths import PythonRecordings
@@ -36,6 +36,7 @@ from gnomon.sampling.sample_file import FILE, NEEDED_KINDS, NONE, SampleFile, re
 from gnomon.sampling.sampled_events import UNSEEN_KERNEL
 from gnomon.sampling.unsampled_time import unsampled_ns
 from gnomon.sampling.wait_rows import read_waits
+from gnomon.store.path_sums import sums_on_paths
 from gnomon.store.record_file import RecordFile
 
 if TYPE_CHECKING:
@@ -275,7 +276,8 @@ class TaskTables:
         n_events = len(self._samples.events)
         rest = self._rest()
         sums = sums_on_paths(
-            self._paths,
+            self._paths.parents,
+            self._paths.depths,
             np.concatenate((locations, rest.locations)) * n_events
             + np.concatenate((events, rest.events)),
             np.concatenate((paths[row], np.full(len(rest.events), len(self._paths.parents) - 1))),

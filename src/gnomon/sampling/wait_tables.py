@@ -9,9 +9,10 @@ import numpy as np
 
 from gnomon.model.tables import EVENTS, PROFILE, SAMPLES, Table
 from gnomon.named_tuple import NamedTuple
-from gnomon.sampling.call_paths import CallPaths, call_paths, sums_on_paths, used_nodes
+from gnomon.sampling.call_paths import CallPaths, call_paths, used_nodes
 from gnomon.sampling.frame_names import CodeFrame
 from gnomon.sampling.sample_file import NONE
+from gnomon.store.path_sums import sums_on_paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,7 +155,12 @@ def _profile(
     waits: WaitRows, paths: WaitPaths, locations: NDArray[np.int64], first: int, metric: int
 ) -> Table:
     sums = sums_on_paths(
-        paths.paths, locations[waits.threads], paths.of_waits, waits.ns * _NS, waits.counts
+        paths.paths.parents,
+        paths.paths.depths,
+        locations[waits.threads],
+        paths.of_waits,
+        waits.ns * _NS,
+        waits.counts,
     )
     none, missing = np.zeros(len(sums.keys), np.int64), np.ones(len(sums.keys), bool)
     return Table.of(

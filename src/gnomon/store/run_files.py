@@ -107,7 +107,69 @@ class BundleReader(NamedTuple):
         return open_bundle(path)
 
 
-READERS: tuple[Reader, ...] = (VizReader(), BundleReader())
+class SpeedscopeReader(NamedTuple):
+    """NAME.speedscope.json (gnomon/store/profile_files/speedscope.py)."""
+
+    name: str = "speedscope"
+    title: str = "stacks for speedscope, of py-spy, rbspy, gnomon export and others"
+    suffixes: tuple[str, ...] = (".speedscope.json", ".speedscope")
+
+    def sniff(self, start: bytes) -> bool:
+        """Return whether it is an object of JSON that names speedscope's schema."""
+        from gnomon.store.profile_files.speedscope import is_speedscope
+
+        return start[:1] in (b"{", b"\xef", b" ", b"\n") and is_speedscope(start)
+
+    def open(self, path: Path) -> Run:
+        """Return the file as a run, its tables unpacked into files without a name."""
+        from gnomon.store.profile_files.speedscope import open_speedscope
+
+        return open_speedscope(path)
+
+
+class PprofReader(NamedTuple):
+    """NAME.pb.gz (gnomon/store/profile_files/pprof.py)."""
+
+    name: str = "pprof"
+    title: str = "a profile of Go and others in the format of pprof, compressed or not"
+    suffixes: tuple[str, ...] = (".pb.gz", ".pprof", ".pb")
+
+    def sniff(self, start: bytes) -> bool:
+        """Return whether it begins with the fields of a profile."""
+        from gnomon.store.profile_files.pprof_format import is_pprof
+
+        return is_pprof(start)
+
+    def open(self, path: Path) -> Run:
+        """Return the file as a run, its tables unpacked into files without a name."""
+        from gnomon.store.profile_files.pprof import open_pprof
+
+        return open_pprof(path)
+
+
+class CollapsedReader(NamedTuple):
+    """NAME.collapsed (gnomon/store/profile_files/collapsed.py)."""
+
+    name: str = "collapsed"
+    title: str = "stacks and weights in lines, of stackcollapse-perf.pl, py-spy -f raw, austin"
+    suffixes: tuple[str, ...] = (".collapsed", ".folded")
+
+    def sniff(self, start: bytes) -> bool:
+        """Return whether its lines are stacks with a weight."""
+        from gnomon.store.profile_files.collapsed import is_collapsed
+
+        return b";" in start and is_collapsed(start)
+
+    def open(self, path: Path) -> Run:
+        """Return the file as a run, its tables unpacked into files without a name."""
+        from gnomon.store.profile_files.collapsed import open_collapsed
+
+        return open_collapsed(path)
+
+
+READERS: tuple[Reader, ...] = (
+    VizReader(), BundleReader(), SpeedscopeReader(), PprofReader(), CollapsedReader(),
+)  # fmt: skip
 """Those of the store itself; capabilities have their own."""
 
 

@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import IO, Any
 
 from gnomon.errors import RunDirectoryError
-from gnomon.model.tables import SCHEMAS, Cell, Schema
-from gnomon.store.parquet_writer import TableFiles
+from gnomon.model.tables import SCHEMAS, Cell, Schema, Table
+from gnomon.store import table_limits
+from gnomon.store.parquet_writer import TableFiles, write_table
 from gnomon.store.run import Run
 
 Sink = Callable[[Schema, Sequence[Cell]], None]
 """Takes a row of a table."""
 Fill = Callable[[IO[bytes], Sink], Mapping[str, Any]]
 """Reads a file, hands on the rows of its tables and returns the head of the run."""
+Read = Callable[[IO[bytes]], tuple[Mapping[str, Any], Sequence[Table]]]
+"""Reads a file and returns the head of the run and its tables."""
 
 
 def unpacked_run(path: Path, fill: Fill) -> Run:
@@ -46,6 +49,30 @@ def unpacked_run(path: Path, fill: Fill) -> Run:
         finally:
             written.close()
     return Run(path, head, tables.files, tables)
+
+
+def run_of_tables(path: Path, read: Read) -> Run:
+    """Return a file as a run, as `unpacked_run` does, of tables that were made in memory.
+
+    Args:
+        path: the file.
+        read: reads it; those of its tables that every run may have are all there.
+
+    Raises:
+        RunDirectoryError: it cannot be read, or as `read`.
+    """
+    with open_regular(path) as file, temporary_folder(path) as folder:
+        try:
+            head, tables = read(file)
+            tables = [table for table in tables if table.schema in SCHEMAS or len(table)]
+            for table in tables:
+                write_table(folder, table.schema, [table])
+            unlinked = UnlinkedTables(folder, [table.schema for table in tables])
+        except MemoryError:
+            raise RunDirectoryError(table_limits.no_memory(str(path))) from None
+        except OSError as error:
+            raise no_room(path, folder, error) from None
+    return Run(path, head, unlinked.files, unlinked)
 
 
 def no_room(path: Path, folder: Path, error: OSError) -> RunDirectoryError:

@@ -8,8 +8,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from gnomon.sampling.call_paths import CallPaths, call_paths, sums_on_paths
+from gnomon.sampling.call_paths import CallPaths, call_paths
 from gnomon.sampling.sample_file import NONE
+from gnomon.store.path_sums import sums_on_paths
 
 ROOT = 7
 
@@ -93,7 +94,8 @@ def test_sums_are_those_of_each_sample_on_each_path(seed: int) -> None:
             counts[key, path] += number
             path = int(paths.parents[path])
     sums = sums_on_paths(
-        paths,
+        paths.parents,
+        paths.depths,
         np.array(keys, np.int64),
         of_samples,
         np.array(weights, np.float64),

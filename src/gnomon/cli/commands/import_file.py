@@ -13,6 +13,7 @@ _EPILOG = """\
 examples:
   gnomon import swim.viz                 makes swim.gnomon
   gnomon import results/7.viz --name before
+  gnomon import cpu.pb.gz                makes cpu.gnomon
 
 Commands also read such files directly: gnomon view swim.viz. A run
 directory is read faster and can be tagged."""

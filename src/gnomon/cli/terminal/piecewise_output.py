@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 
 from gnomon.cli.terminal.streams import safe_lines
+from gnomon.errors import UsageError
 
 _IN_MEMORY_BYTES = 8 << 20
 
@@ -28,6 +29,38 @@ def write_pieces(pieces: Iterable[str], output: str | None) -> None:
         file.keep()
     finally:
         file.drop()
+
+
+def write_bytes(pieces: Iterable[bytes], output: str | None) -> None:
+    """Write pieces that are no text, as `write_pieces` does text.
+
+    Raises:
+        UsageError: they would go to a terminal.
+        GnomonError: as `write_pieces`.
+    """
+    if output and output != "-":
+        from gnomon.cli.terminal.atomic_file import WholeFile
+
+        file = WholeFile(output)
+        try:
+            for piece in pieces:
+                file.text.buffer.write(piece)  # type: ignore[attr-defined]
+            file.keep()
+        finally:
+            file.drop()
+        return
+    if sys.stdout.isatty():
+        raise UsageError("stdout is a terminal, and the file is no text: name one with -o FILE")
+    from tempfile import SpooledTemporaryFile
+
+    with SpooledTemporaryFile(_IN_MEMORY_BYTES) as whole:
+        for piece in pieces:
+            whole.write(piece)
+        whole.seek(0)
+        sys.stdout.flush()
+        while piece := whole.read(_IN_MEMORY_BYTES):
+            sys.stdout.buffer.write(piece)
+    sys.stdout.flush()
 
 
 def _print(pieces: Iterable[str]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Iterable, Sequence
 
 from gnomon.model.symbol_names import short_name
 from gnomon.store.comparison.headline import bare, headline, notation, shares, verdict
 from gnomon.store.comparison.model import Breach, Comparison, ComparisonRow
+from gnomon.store.reports.run_facts import started_text
 from gnomon.terminal_text import cut, filled, grid, short_path, shortened, suffixes
 from gnomon.units import number, printable, quantity
 
@@ -71,9 +71,9 @@ def _sides(one: Comparison, width: int) -> list[str]:
         command = printable(shlex.join(side.runs[0].head["command"])) or "attached process"
         n = side.repetitions
         runs = "" if len(side.runs) == 1 else f"{len(side.runs)} runs, "
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(side.runs[0].head["started"]))
+        when = started_text(side.runs[0].head, "", "%Y-%m-%d %H:%M")
         rest = f", {runs}{n} {'execution' if n == 1 else 'executions'}"
-        if width >= _WIDE_ENOUGH_FOR_DATES:
+        if when and width >= _WIDE_ENOUGH_FOR_DATES:
             rest += f", {when}"
         label_most = max(min(_LABEL_MOST, width - len(rest) - _COMMAND_LEAST - 10), _LEAST_NAME)
         name = f"{word:<6}  {shortened(printable(side.label), label_most)}: "

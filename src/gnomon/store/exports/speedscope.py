@@ -3,7 +3,8 @@
 A profile for each metric that can be added up: the stacks of the run's paths, weighted with what
 each path has by itself, of one execution, over all locations; times of several ranks or threads
 are those that the view shows, for they are of the same moments. A line of a function is a frame
-below the function's.
+below the function's. Where the run has samples, each thread has a profile of its own, in the order
+of time: what it did between its samples is without a frame.
 
 Source: the format as src/lib/file-format-spec.ts of jlfwong/speedscope has it.
 """
@@ -11,21 +12,28 @@ Source: the format as src/lib/file-format-spec.ts of jlfwong/speedscope has it.
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Mapping
-from math import fsum, isfinite
+from itertools import groupby
+from math import fsum
+from operator import attrgetter
 from typing import Any
 
 from gnomon import __version__
-from gnomon.errors import RunDirectoryError
-from gnomon.model.metric import Aggregation
-from gnomon.model.tables import METRICS
-from gnomon.model.value import How
-from gnomon.named_tuple import NamedTuple
-from gnomon.store import moments, profile_query, table_limits
+from gnomon.store.exports.stacks import (
+    FRAMES_MOST,
+    TIME_SECONDS,
+    CodeRegion,
+    RunStacks,
+    Sample,
+    Thread,
+    begin_ns,
+    first_ns,
+    too_many_frames,
+)
+from gnomon.store.profile_files.speedscope import EXPORTER, SCHEMA, line_frame, profile_name
+from gnomon.store.profile_files.stack_tables import Frame, Place
 from gnomon.store.run import Run
 
-_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 # unit: speedscope's, and what makes it
 _UNITS = {
     "ns": ("nanoseconds", 1),
@@ -34,24 +42,7 @@ _UNITS = {
     "KiB": ("bytes", 1024),
     "MiB": ("bytes", 1 << 20),
 }
-# Each stack is written whole: those of deep trees are more than a viewer, or a memory, can hold.
-_FRAMES_MOST = 10_000_000
-
-_PATHS = """
-SELECT t.path, t.parent, r.kind, r.name, r.module, r.file, r.line
-FROM paths t JOIN regions r USING (region) ORDER BY t.path
-"""
-
-
-class _Frame(NamedTuple):
-    name: str
-    file: str
-    line: int
-
-
-class _Path(NamedTuple):
-    parent: int
-    frames: tuple[int, ...]
+_NS_DIGITS = 9
 
 
 def speedscope(run: Run) -> Iterator[str]:
@@ -60,74 +51,141 @@ def speedscope(run: Run) -> Iterator[str]:
     Raises:
         RunDirectoryError: a table cannot be read, or nothing in the run can be added up.
     """
-    frames: dict[_Frame, int] = {}
-    paths = _paths(run, frames)
-    name = shlex.join(run.head["command"]) or run.path.name
-    head = {
-        "$schema": _SCHEMA,
-        "exporter": f"gnomon {__version__}",
-        "name": name,
-        "activeProfileIndex": 0,
-        "shared": {"frames": [_as_json(frame) for frame in frames]},
-    }
-    yield json.dumps(head)[:-1] + ', "profiles": ['
-    first = True
-    # A viewer shows the first one.
-    for metric in sorted(run.rows(METRICS), key=lambda row: row["how"] != How.SAMPLED):
-        if metric["formula"]:
-            continue  # a ratio
-        profile = _profile(run, metric, paths)
-        if profile is not None:
-            yield ("\n" if first else ",\n") + json.dumps(profile)
-            first = False
-    if first:
-        raise RunDirectoryError(f"{run.path}: no values for a flame graph")
+    export = _Export(run)
+    yield json.dumps(export.head())[:-1] + ', "profiles": ['
+    separator = "\n"
+    for profile in export.profiles():
+        yield separator + json.dumps(profile)
+        separator = ",\n"
+    if separator == "\n":
+        raise export.stacks.nothing()
     yield "\n]}\n"
 
 
-def _paths(run: Run, frames: dict[_Frame, int]) -> dict[int, _Path]:
-    """Return each path's parent and frames; frames are numbered as they come."""
-    frames_of = {}
-    kinds = run.region_kinds
-    for path, parent, kind, name, module, file, line in run.query(_PATHS):
-        label = name or file or module or "(unknown)"
-        own = [_Frame(label, file, 0 if kinds.of(kind).is_code else max(line, 0))]
-        if kinds.of(kind).is_code and line > 0:
-            own.append(_Frame(f"{file.rpartition('/')[2] or label}:{line}", file, line))
-        numbers = tuple(frames.setdefault(frame, len(frames)) for frame in own)
-        frames_of[int(path)] = _Path(int(parent), numbers)
-    return frames_of
+class _Export:
+    def __init__(self, run: Run) -> None:
+        self.stacks = RunStacks(run)
+        # Frames are numbered as they come.
+        self._frames: dict[Frame, int] = {}
+        self._of_region: dict[int, tuple[int, ...]] = {}
+        for path in self.stacks.paths.values():
+            if path.region not in self._of_region:
+                own = _frames(self.stacks.regions[path.region])
+                self._of_region[path.region] = tuple(
+                    self._frames.setdefault(frame, len(self._frames)) for frame in own
+                )
+        self._n_frames = 0
+        self._known: dict[int, list[int]] = {}
+
+    def head(self) -> dict[str, Any]:
+        return {
+            "$schema": SCHEMA,
+            "exporter": f"{EXPORTER}{__version__}",
+            "name": self.stacks.name,
+            "activeProfileIndex": 0,
+            "shared": {"frames": [_as_json(frame) for frame in self._frames]},
+        }
+
+    def profiles(self) -> Iterator[dict[str, Any]]:
+        """Yield the profile of each metric, and behind it those of its threads."""
+        for metric in self.stacks.metrics():
+            profile = self._of_run(metric)
+            if profile is not None:
+                yield profile
+                yield from self._of_threads(metric)
+
+    def _of_run(self, metric: Mapping[str, Any]) -> dict[str, Any] | None:
+        unit, factor = _UNITS.get(str(metric["unit"]), ("none", 1))
+        samples, weights = [], []
+        values, told = self.stacks.of_run(metric)
+        for path, value in values:
+            stack = self._stack(path)
+            if stack:
+                samples.append(stack)
+                weights.append(_number(value * factor))
+        if not samples:
+            return None
+        name = profile_name(str(metric["name"]), str(metric["how"]), told, None)
+        return _profile(name, unit, samples, weights)
+
+    def _of_threads(self, metric: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the profile of each thread that was sampled, in the order of time."""
+        samples = list(self.stacks.timeline(metric))
+        # In the order of time a stack comes again and again: what would be too large is left out.
+        lengths = {path: len(self._stack(path, is_counted=False)) for path in
+                   {sample.path for sample in samples}}  # fmt: skip
+        if sum(lengths[sample.path] for sample in samples) > FRAMES_MOST - self._n_frames:
+            return
+        first = first_ns(samples, metric)
+        threads = self.stacks.threads()
+        for location, of_thread in groupby(samples, attrgetter("location")):
+            if location in threads:
+                yield self._of_thread(metric, threads[location], of_thread, first)
+
+    def _of_thread(
+        self, metric: Mapping[str, Any], thread: Thread, samples: Iterator[Sample], first: int
+    ) -> dict[str, Any]:
+        unit, factor = _UNITS.get(str(metric["unit"]), ("none", 1))
+        seconds_each = TIME_SECONDS.get(str(metric["unit"]))
+        stacks: list[list[int]] = []
+        weights: list[float] = []
+        last = -1
+        end_ns = first
+        for sample in samples:
+            if seconds_each is not None:
+                begin, length_ns = (
+                    begin_ns(sample, metric),
+                    round(sample.weight * seconds_each * 1e9),
+                )
+                # Where less than a sample is missing, another one need not be.
+                if begin - end_ns > length_ns:
+                    stacks.append([])
+                    weights.append((begin - end_ns) * 1e-9 / seconds_each * factor)
+                    last = -1
+                    end_ns = begin
+                end_ns += length_ns
+            weight = sample.weight * factor
+            if sample.path == last:
+                weights[-1] += weight
+                continue
+            stacks.append(self._stack(sample.path))
+            weights.append(weight)
+            last = sample.path
+        place = Place(thread.tid, thread.name, thread.pid, thread.process, thread.rank, thread.host)
+        name = profile_name(str(metric["name"]), str(metric["how"]), "", place)
+        return _profile(name, unit, stacks, [_number(round(one, _NS_DIGITS)) for one in weights])
+
+    def _stack(self, path: int, *, is_counted: bool = True) -> list[int]:
+        """Return the frames from the root to a path.
+
+        Raises:
+            RunDirectoryError: all stacks come to too many.
+        """
+        stack = self._known.get(path)
+        if stack is None:
+            stack = self._known[path] = [
+                frame for region in self.stacks.stack(path) for frame in self._of_region[region]
+            ]
+        if is_counted:
+            self._n_frames += len(stack)
+            if self._n_frames > FRAMES_MOST:
+                raise too_many_frames(self.stacks.run)
+        return stack
+
+
+def _frames(region: CodeRegion) -> list[Frame]:
+    if not region.is_code:
+        return [Frame(region.name, file=region.file, line=region.line)]
+    function = Frame(region.name, file=region.file)
+    return [function, line_frame(function, region.line)] if region.line else [function]
 
 
 def _profile(
-    run: Run, metric: Mapping[str, Any], paths: Mapping[int, _Path]
-) -> dict[str, Any] | None:
-    repetitions = max(int(run.head["repetitions"]), 1)
-    unit, factor = _UNITS.get(str(metric["unit"]), ("none", 1))
-    samples, weights = [], []
-    frames = 0
-    analysis = profile_query.Profile("path", int(metric["metric"]))
-    found = profile_query.run(analysis, profile_query.parts(run))
-    sums, told = moments.told_of(run, analysis.finest(found), "path")
-    most = _widths_left(run, metric, paths)
-    for row_sum in sums:
-        stack = _stack(row_sum.key[3], paths)
-        value = row_sum.total / repetitions if row_sum.together is None else row_sum.together
-        value = min(value, most.get(row_sum.key[3], value))
-        if stack and isfinite(value) and value > 0:
-            frames += len(stack)
-            if frames > _FRAMES_MOST:
-                raise RunDirectoryError(
-                    f"{run.path}: its stacks come to more than {_FRAMES_MOST} frames, too many for "
-                    "a flame graph; see gnomon view, or gnomon export --to csv"
-                )
-            samples.append(stack)
-            weights.append(_number(value * factor))
-    if not samples:
-        return None
+    name: str, unit: str, samples: list[list[int]], weights: list[int | float]
+) -> dict[str, Any]:
     return {
         "type": "sampled",
-        "name": f"{metric['name']} ({', '.join(filter(None, [str(metric['how']), told]))})",
+        "name": name,
         "unit": unit,
         "startValue": 0,
         "endValue": _number(fsum(weights)),
@@ -136,43 +194,11 @@ def _profile(
     }
 
 
-def _widths_left(
-    run: Run, metric: Mapping[str, Any], paths: Mapping[int, _Path]
-) -> dict[int, float]:
-    """Return the part of each path's time that no child covers, as a flame graph draws it.
-
-    Of several threads each path has the longest one's time, which need not be the same thread's: of
-    its own time a path has no more than that, or the graph would be wider than the run. Nothing
-    follows where paths below are at the same time, nor of the program, which has what is in none.
-    """
-    if metric["aggregation"] != Aggregation.ELAPSED:
-        return {}
-    values = moments.of_run(run, int(metric["metric"])).values
-    left = {path: value.inclusive for path, value in values.items() if path in paths}
-    for path, value in values.items():
-        above = paths[path].parent if path in paths else -1
-        if above in left:
-            left[above] -= value.inclusive
-    return {at: value for at, value in left.items() if value >= 0 and paths[at].parent != -1}
-
-
-def _stack(path: int, paths: Mapping[int, _Path]) -> list[int]:
-    """Return the frames from the root to a path; [] if its parents lead nowhere."""
-    stack: list[tuple[int, ...]] = []
-    while path != -1:
-        node = paths.get(path)
-        if node is None or len(stack) > table_limits.DEPTH_MOST:
-            return []
-        stack.append(node.frames)
-        path = node.parent
-    return [frame for frames in reversed(stack) for frame in frames]
-
-
 def _number(value: float) -> int | float:
-    return int(value) if value.is_integer() else value
+    return int(value) if float(value).is_integer() else value
 
 
-def _as_json(frame: _Frame) -> dict[str, str | int]:
+def _as_json(frame: Frame) -> dict[str, str | int]:
     document: dict[str, str | int] = {"name": frame.name}
     if frame.file:
         document["file"] = frame.file

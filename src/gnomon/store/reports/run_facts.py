@@ -106,13 +106,17 @@ def render_run_facts(
         RunDirectoryError: the tables cannot be read.
     """
     head = run.head
-    started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(head["started"]))
     what = printable(shlex.join(head["command"])) or "attached process"
     lines = [
         f"{run.path}: {what}  [{exit_text(head)}]",
-        f"  {started}, {wall_text(head, 'wall time not known')}"
-        + (" of emulation, " if emulated else ", ")
-        + ", ".join(str(host.get("name")) for host in head["hosts"]),
+        "  "
+        + ", ".join(
+            [
+                started_text(head, "time not known"),
+                wall_text(head, "wall time not known") + (" of emulation" if emulated else ""),
+                *(str(host.get("name")) for host in head["hosts"]),
+            ]
+        ),
         "",
     ]
     if not rows:
@@ -175,6 +179,12 @@ def killed_by(head: Mapping[str, Any]) -> str:
     """Return the name of the signal that killed a run's program, "" for none."""
     signal = head.get("signal")
     return signal_name(signal) if isinstance(signal, int) and signal > 0 else ""
+
+
+def started_text(head: Mapping[str, Any], none: str, moment: str = "%Y-%m-%d %H:%M:%S") -> str:
+    """Return when a run began, or a text where nobody knows: an imported file may not say."""
+    started = float(head["started"])
+    return time.strftime(moment, time.localtime(started)) if started else none
 
 
 def wall_text(head: Mapping[str, Any], none: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from gnomon.model.symbol_names import short_name
 from gnomon.model.tables import Cell, schema_of
 from gnomon.store import function_code, table_limits
 from gnomon.store.reports import event_tables, table_query
-from gnomon.store.reports.run_facts import killed_by, not_counted, wall_text
+from gnomon.store.reports.run_facts import killed_by, not_counted, started_text, wall_text
 from gnomon.store.run import Run
 from gnomon.terminal_text import cut, filled, grid, short_path, suffixes, widths
 from gnomon.units import number, printable
@@ -60,7 +59,6 @@ def title(run: Run) -> str:
 def facts(run: Run) -> list[tuple[str, str]]:
     """Return what ran, where, when and how it ended: names of facts, and what they are."""
     head = run.head
-    started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(head["started"]))
     status = head["exit_status"]
     unseen = (
         "no gnomon was there to see it"
@@ -71,7 +69,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     if killed_by(head):
         ended += f" (killed by {killed_by(head)})"
     named_facts = [
-        ("started", started),
+        ("started", started_text(head, "not known")),
         ("wall time", wall_text(head, "not known")),
         ("exit status", ended),
         ("executions", str(head["repetitions"])),

@@ -1,0 +1,1 @@
+"""Profiles of other tools as runs: collapsed stacks, speedscope, pprof."""
