@@ -17,10 +17,12 @@ import { TableView } from "./table-view";
 import { nextTheme, useTheme } from "./theme";
 import { TreeView } from "./tree-view";
 import type { ViewProps } from "./view-props";
+import { FlamePage } from "./flame-page";
 import { Menu } from "./menu";
 
 const TITLES: Readonly<Record<View, string>> = {
   tree: "Tree and source",
+  flame: "Flame graph",
   table: "Table",
   metrics: "Metrics",
   compare: "Compare",
@@ -28,6 +30,7 @@ const TITLES: Readonly<Record<View, string>> = {
 };
 const LETTERS: Readonly<Record<View, string>> = {
   tree: "t",
+  flame: "f",
   table: "a",
   metrics: "m",
   compare: "c",
@@ -261,6 +264,8 @@ function CurrentView({ view, title, runs, baseline, asking }: CurrentViewProps) 
   switch (view) {
     case "tree":
       return <TreeView key={title.id} {...valueProps} />;
+    case "flame":
+      return <FlamePage key={title.id} {...valueProps} />;
     case "table":
       return <TableView key={title.id} {...valueProps} />;
     case "metrics":

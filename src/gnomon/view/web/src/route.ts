@@ -3,7 +3,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-export const VIEWS = ["tree", "table", "metrics", "compare", "run"] as const;
+export const VIEWS = ["tree", "flame", "table", "metrics", "compare", "run"] as const;
 export type View = (typeof VIEWS)[number];
 
 export interface Route {

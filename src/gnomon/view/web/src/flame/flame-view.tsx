@@ -1,0 +1,334 @@
+// The pictures of a run's call paths: flame graph, icicle, sandwich, time order.
+
+import { useMemo, useRef, useState } from "preact/hooks";
+
+import type { Grouping, ValuesQuery } from "../api";
+import { useTree, useValues } from "../api-cache";
+import { formatNumber, formatQuantity, formatShare, plural } from "../format";
+import { navigate, setParams, useRoute } from "../route";
+import { useShortcuts } from "../shortcuts";
+import "../styles/flame.css";
+import { useTheme } from "../theme";
+import { TreeFilter } from "../tree-filter";
+import type { Tree } from "../tree-model";
+import type { ViewProps } from "../view-props";
+import { FlameCanvas, NO_FRAME, type CanvasHandle, type FramePlace } from "./flame-canvas";
+import {
+  describeFrame,
+  drawnPanel,
+  placeNodes,
+  searched,
+  usePictureFrames,
+  type PictureFrames,
+} from "./flame-panels";
+import { FilterChips, PictureTools, SaveMenu } from "./flame-tools";
+import { frameColours, type FrameColours } from "./frame-colours";
+import { FrameMenu, FrameTooltip, type MenuItem } from "./frame-details";
+import {
+  chosenMetrics,
+  exactName,
+  nodeNumber,
+  ofModule,
+  pictureState,
+  setFilters,
+  type ChosenMetrics,
+  type PictureState,
+  type Split,
+} from "./picture-state";
+
+export function FlameView(props: ViewProps) {
+  const { run, metrics } = props;
+  const { params } = useRoute();
+  const state = pictureState(params);
+  const chosen = chosenMetrics(run, metrics, params["metric"]);
+  const by: Grouping = state.split === "together" || state.picture === "sandwich" ? "region" : "rank";
+  const tree = useTree(run.id, by);
+  const { running, waiting } = chosen ? shownMetrics(chosen, state) : { running: null, waiting: null };
+  const queries = [running, waiting].flatMap((metric): ValuesQuery[] =>
+    metric ? [{ by, metric: metric.metric, location: state.location }] : [],
+  );
+  const values = useValues(run.id, queries);
+  if (!chosen) {
+    return (
+      <p class="nothing">
+        This run has no values of functions or sections that add up. Measure call paths with gnomon record.
+      </p>
+    );
+  }
+  const error = tree.error || values.error;
+  if (error) return <p class="trouble">{error}</p>;
+  const loaded = values.value;
+  const fits =
+    tree.value !== null &&
+    tree.value.data.by === by &&
+    loaded !== null &&
+    loaded.length === queries.length &&
+    loaded.every((one, at) => one.n === tree.value!.n && one.metric === queries[at]!.metric);
+  if (!fits) return <p class="waiting">reading the tree</p>;
+  return (
+    <FlamePane
+      key={run.id}
+      {...props}
+      tree={tree.value!}
+      chosen={chosen}
+      state={state}
+      values={{
+        running: running ? loaded![0]! : null,
+        waiting: waiting ? loaded![loaded!.length - 1]! : null,
+      }}
+    />
+  );
+}
+
+function shownMetrics({ metric, running, waiting }: ChosenMetrics, { state }: PictureState) {
+  if (!running) return { running: metric, waiting: null };
+  return { running: state === "waiting" ? null : running, waiting: state === "running" ? null : waiting };
+}
+
+interface PaneProps extends ViewProps {
+  readonly tree: Tree;
+  readonly chosen: ChosenMetrics;
+  readonly state: PictureState;
+  readonly values: Parameters<typeof usePictureFrames>[1];
+}
+
+function FlamePane(props: PaneProps) {
+  const { run, tree, chosen, state, locations } = props;
+  const { params } = useRoute();
+  const theme = useTheme();
+  const handle = useRef<CanvasHandle | null>(null);
+  const [menu, setMenu] = useState<(FramePlace & { x: number; y: number }) | null>(null);
+  const { metric } = chosen;
+  const isOfTime = chosen.running !== null;
+  const picture = usePictureFrames(tree, props.values, state, locations, metric.unit)!;
+  const { panels, scale, total } = picture;
+  const shownTotal = total - picture.hiddenValue;
+
+  const colours = useMemo(() => {
+    const own = (props.values.running ?? props.values.waiting)!.exclusive;
+    const scheme = state.colouring === "language" ? "language" : "module";
+    return cachedColours(tree, frameColours(tree, scheme, theme, own));
+  }, [tree, props.values.running, props.values.waiting, state.colouring, theme]);
+
+  const filter = useMemo(() => TreeFilter.parse(state.search), [state.search]);
+  const found = useMemo(
+    () =>
+      filter === null || typeof filter === "string"
+        ? null
+        : panels.map(({ frames }) => searched(tree, frames, filter, total)),
+    [tree, panels, filter, total],
+  );
+  const drawn = useMemo(
+    () =>
+      panels.map((panel, at) =>
+        drawnPanel(tree, panel, scale, colours.ofNode, found?.[at]?.matches ?? null, (frame) =>
+          describeFrame(tree, panel, frame, metric, total),
+        ),
+      ),
+    [tree, panels, scale, colours, found, metric, total],
+  );
+
+  const zoom = placeOf(picture, params["zoom"], params["panel"]);
+  const focus = placeOf(picture, params["frame"], params["panel"]);
+  const nodeOf = ({ panel, frame }: FramePlace) => (frame < 0 ? null : panels[panel]!.frames.node[frame]!);
+  const select = (place: FramePlace) => setParams({ frame: nodeOf(place), panel: place.panel || null });
+  const zoomTo = (place: FramePlace) => {
+    const panel = place.frame < 0 ? focus.panel : place.panel;
+    setParams({ zoom: nodeOf(place), panel: panel || null });
+  };
+  const shown = zoom.frame < 0 ? shownTotal : panels[zoom.panel]!.frames.value[zoom.frame]!;
+
+  const toMatch = (step: 1 | -1) => {
+    const next = nextMatch(found?.map((one) => one.matches) ?? [], focus, step);
+    if (next) select(next);
+    handle.current?.focus();
+  };
+  useShortcuts({ n: () => toMatch(1), N: () => toMatch(-1) });
+
+  const isWhole = state.hide.length === 0 && state.fold.length === 0;
+  const splits = useMemo(() => offeredSplits(props), [tree, locations]);
+  return (
+    <section class="pane flame-pane" aria-label="flame graph">
+      <PictureTools
+        {...props}
+        splits={splits}
+        pictures={state.middle >= 0 ? ["flame", "icicle", "sandwich"] : ["flame", "icicle"]}
+        onSearched={() => toMatch(1)}
+        onLeave={() => handle.current?.focus()}
+        searchError={typeof filter === "string" ? filter : ""}
+        searchNote={found ? searchNote(found, total, metric.unit) : ""}
+      >
+        <SaveMenu name={run.title} handle={handle} />
+        <button
+          type="button"
+          class="quiet"
+          title="the same as a tree with numbers, beside its source"
+          onClick={() => showInTree(tree, nodeOf(focus) ?? -1)}
+        >
+          As tree
+        </button>
+      </PictureTools>
+      {!isWhole && (
+        <FilterChips state={state} hidden={`${formatQuantity(picture.hiddenValue, metric.unit)} hidden, ${formatShare(picture.hiddenValue, total)} % of all`} />
+      )}
+      {picture.error && <p class="trouble">{picture.error}</p>}
+      {[...tree.data.notes, ...picture.notes].map((note) => (
+        <p class="hint" key={note}>
+          {note}
+        </p>
+      ))}
+      {shownTotal > 0 && panels.some((panel) => panel.frames.n > 0) ? (
+        <FlameCanvas
+          label={`${PICTURE_LABELS[state.picture]} of ${metric.name}: ${formatQuantity(shownTotal, metric.unit)}`}
+          panels={drawn}
+          zoom={zoom}
+          focus={focus}
+          handle={handle}
+          tooltip={({ panel, frame }) => (
+            <FrameTooltip
+              tree={tree}
+              frames={panels[panel]!.frames}
+              frame={frame}
+              metric={metric}
+              total={total}
+              shown={shown}
+              isOfTime={isOfTime}
+            />
+          )}
+          onFocus={select}
+          onZoom={zoomTo}
+          onMenu={(place, x, y) => setMenu({ ...place, x, y })}
+        />
+      ) : (
+        <p class="nothing">Nothing is left to show.</p>
+      )}
+      <footer class="status">
+        <span class="crumbs">
+          {focus.frame >= 0
+            ? drawn[focus.panel]!.describe(focus.frame)
+            : `${formatQuantity(shown, metric.unit)} of ${metric.name}, ${plural(panels.reduce((n, panel) => n + panel.frames.n, 0), "frame")}`}
+        </span>
+        <ul class="legend flame-legend">
+          {colours.legend.map((one) => (
+            <li key={one.label}>
+              <span class={one.isHatched ? "swatch is-hatched" : "swatch"} style={{ background: one.colour }} />
+              {one.label}
+            </li>
+          ))}
+        </ul>
+      </footer>
+      {menu && (
+        <FrameMenu
+          label={tree.name(nodeOf(menu)!)}
+          x={menu.x}
+          y={menu.y}
+          items={frameActions(tree, nodeOf(menu)!, state, () => zoomTo(menu))}
+          onClose={() => {
+            setMenu(null);
+            handle.current?.focus();
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+const PICTURE_LABELS = { flame: "flame graph", icicle: "icicle", time: "time order", sandwich: "sandwich" };
+
+function placeOf(picture: PictureFrames, node: string | undefined, panelParam: string | undefined): FramePlace {
+  const panel = Math.max(0, nodeNumber(panelParam));
+  const frame = picture.panels[panel]?.frames.ofNode[nodeNumber(node)] ?? -1;
+  return frame < 0 ? NO_FRAME : { panel, frame };
+}
+
+/** Colours by node, each made once. */
+function cachedColours(tree: Tree, colours: FrameColours): FrameColours {
+  const known = new Array<string | undefined>(tree.n);
+  return { ...colours, ofNode: (node) => (known[node] ??= colours.ofNode(node)) };
+}
+
+function searchNote(found: readonly { count: number; value: number }[], total: number, unit: string): string {
+  const count = found.reduce((sum, one) => sum + one.count, 0);
+  const value = found.reduce((sum, one) => sum + one.value, 0);
+  if (count === 0) return "nothing matches";
+  return `${formatNumber(count)} ${count === 1 ? "frame matches" : "frames match"}: ${formatQuantity(value, unit)}, ${formatShare(value, total)} % of all`;
+}
+
+function nextMatch(matches: readonly Uint8Array[], from: FramePlace, step: 1 | -1): FramePlace | null {
+  const all = matches.reduce((sum, one) => sum + one.length, 0);
+  let { panel, frame } = from;
+  for (let tried = 0; tried < all; tried++) {
+    frame += step;
+    if (frame < 0 || frame >= matches[panel]!.length) {
+      panel = (panel + step + matches.length) % matches.length;
+      frame = step > 0 ? 0 : matches[panel]!.length - 1;
+    }
+    if (matches[panel]![frame]) return { panel, frame };
+  }
+  return null;
+}
+
+function offeredSplits({ tree, locations, run }: PaneProps): readonly Split[] {
+  if (!run.groupings.some((grouping) => grouping.by === "rank")) return ["together"];
+  const kinds = locations.map((one) => one.kind);
+  const count = (kind: string) => kinds.filter((one) => one === kind).length;
+  const splits: Split[] = ["together"];
+  if (tree.data.by === "rank") {
+    for (const split of ["process", "thread"] as const) {
+      if (placeNodes(tree, split, locations).length > 1) splits.push(split);
+    }
+    return splits;
+  }
+  if (Math.max(count("process"), count("rank")) > 1) splits.push("process");
+  if (count("thread") > 1) splits.push("thread");
+  return splits;
+}
+
+function showInTree(tree: Tree, node: number): void {
+  const place = node >= 0 ? { node, file: tree.file(node) || null, line: tree.line(node) || null } : {};
+  navigate("tree", { by: tree.data.by, of: null, ...place });
+}
+
+function frameActions(tree: Tree, node: number, state: PictureState, zoom: () => void): MenuItem[] {
+  const module = tree.data.strings[tree.data.module[node]!] ?? "";
+  const name = tree.name(node);
+  const items: MenuItem[] = [{ label: "Zoom in", hint: "Enter", act: zoom }];
+  if (tree.parent(node) >= 0 && tree.data.by === "region") {
+    items.push({
+      label: "Callers and callees",
+      hint: "a sandwich of this function, from all of its calls",
+      act: () => navigate("flame", { picture: "sandwich", middle: node, zoom: null, frame: null, panel: null }),
+    });
+  }
+  items.push({ label: tree.file(node) ? "Show the source" : "Show in the tree", act: () => showInTree(tree, node) });
+  if (tree.parent(node) >= 0) {
+    items.push(
+      {
+        label: "Hide the function",
+        hint: "leave it out, with all that it calls",
+        act: () => setFilters("hide", [...state.hide, exactName(name)]),
+      },
+      {
+        label: "Fold the function",
+        hint: "make one frame of its recursive calls",
+        act: () => setFilters("fold", [...state.fold, exactName(name)]),
+      },
+    );
+    if (module) {
+      items.push(
+        {
+          label: `Hide ${module}`,
+          hint: "leave out all of its functions, with all that they call",
+          act: () => setFilters("hide", [...state.hide, ofModule(module)]),
+        },
+        {
+          label: `Fold ${module}`,
+          hint: "make one frame of its functions that call each other",
+          act: () => setFilters("fold", [...state.fold, ofModule(module)]),
+        },
+      );
+    }
+  }
+  items.push({ label: "Copy the name", act: () => void navigator.clipboard?.writeText(name) });
+  return items;
+}

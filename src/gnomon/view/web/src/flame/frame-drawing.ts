@@ -1,0 +1,171 @@
+// Draws frames on a surface: a canvas, or an SVG. What is narrower than half a pixel is drawn
+// together with its neighbours, so that a picture costs what its pixels do, however many frames.
+
+import { splitName } from "../name-parts";
+import { behindValue, type OrderedFrames } from "./frames";
+
+export const ROW_PX = 18;
+export const TITLE_PX = 22;
+const TEXT_FROM_PX = 26;
+const PADDING_PX = 4;
+const NARROW_PX = 0.5;
+
+/** Where rectangles and texts go. */
+export interface Surface {
+  rect(x: number, y: number, width: number, height: number, look: Look): void;
+  text(x: number, y: number, text: string, colour: string, isStrong?: boolean): void;
+  widthOf(text: string): number;
+}
+
+export interface Look {
+  readonly fill: string;
+  readonly isHatched?: boolean;
+  readonly outline?: string;
+  /** Said by an SVG where the pointer rests. */
+  readonly title?: () => string;
+}
+
+export interface DrawingColours {
+  readonly ground: string;
+  readonly ink: string;
+  readonly dim: string;
+  readonly line: string;
+  readonly mark: string;
+  readonly focus: string;
+}
+
+/** One forest of frames, and how it is shown. */
+export interface Panel {
+  /** "" for no line above it. */
+  readonly title: string;
+  readonly frames: OrderedFrames;
+  /** Upwards as flames, or downwards as icicles. */
+  readonly isUpward: boolean;
+  readonly fillOf: (frame: number) => string;
+  readonly nameOf: (frame: number) => string;
+  readonly isHatched: (frame: number) => boolean;
+  readonly describe: (frame: number) => string;
+  /** 1 for frames that a search has found; null where nothing is searched. */
+  readonly matches: Uint8Array | null;
+  /** The value that is as wide as the picture: that of the largest panel. */
+  readonly scale: number;
+}
+
+/** The part of a panel that is shown, in the metric's unit. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+export function panelHeight(panel: Panel): number {
+  return (panel.title ? TITLE_PX : 0) + panel.frames.levels.length * ROW_PX;
+}
+
+/** The top of a level, from the top of its panel. */
+export function levelTop(panel: Panel, depth: number): number {
+  const rows = panel.frames.levels.length;
+  return (panel.title ? TITLE_PX : 0) + (panel.isUpward ? rows - 1 - depth : depth) * ROW_PX;
+}
+
+/** The level at a height below a panel's top, -1 for none. */
+export function levelAt(panel: Panel, y: number): number {
+  const rows = panel.frames.levels.length;
+  const row = Math.floor((y - (panel.title ? TITLE_PX : 0)) / ROW_PX);
+  if (row < 0 || row >= rows) return -1;
+  return panel.isUpward ? rows - 1 - row : row;
+}
+
+/** Frames that a span shows in part or in whole of a level, with those that lie close together. */
+export function visitLevel(
+  frames: OrderedFrames,
+  depth: number,
+  span: Span,
+  width: number,
+  visit: (frame: number, x: number, width: number, isSeveral: boolean) => void,
+): void {
+  const level = frames.levels[depth]!;
+  const scale = width / (span.to - span.from);
+  const narrow = NARROW_PX / scale;
+  let at = Math.max(0, behindValue(frames, level, span.from) - 1);
+  while (at < level.length) {
+    const frame = level[at]!;
+    const start = frames.start[frame]!;
+    if (start >= span.to) return;
+    const end = start + frames.value[frame]!;
+    if (end <= span.from) {
+      at++;
+      continue;
+    }
+    const left = Math.max(start, span.from);
+    const right = Math.min(end, span.to);
+    if (end - start >= narrow) {
+      visit(frame, (left - span.from) * scale, (right - left) * scale, false);
+      at++;
+      continue;
+    }
+    // The frames that begin within this half pixel, in one.
+    const next = Math.max(at + 1, behindValue(frames, level, start + narrow));
+    const last = level[next - 1]!;
+    const until = Math.min(frames.start[last]! + frames.value[last]!, start + 2 * narrow, span.to);
+    visit(frame, (left - span.from) * scale, Math.max((until - left) * scale, NARROW_PX), next > at + 1);
+    at = next;
+  }
+}
+
+/** Where a panel is drawn, and what of it. */
+export interface Place {
+  readonly top: number;
+  readonly width: number;
+  readonly span: Span;
+  /** Heights between which anything is to be drawn. */
+  readonly from: number;
+  readonly to: number;
+  /** The frame that keys move, -1 for none. */
+  readonly focus: number;
+  /** Frames above it are those that a picture was narrowed to; -1 for none. */
+  readonly zoom: number;
+}
+
+export function drawPanel(surface: Surface, panel: Panel, place: Place, colours: DrawingColours): void {
+  const { frames } = panel;
+  if (panel.title && place.top + TITLE_PX > place.from && place.top < place.to) {
+    surface.text(PADDING_PX, place.top + TITLE_PX / 2 + 1, panel.title, colours.ink, true);
+  }
+  const zoomDepth = place.zoom < 0 ? -1 : frames.depth[place.zoom]!;
+  for (let depth = 0; depth < frames.levels.length; depth++) {
+    const y = place.top + levelTop(panel, depth);
+    if (y + ROW_PX < place.from || y > place.to) continue;
+    visitLevel(frames, depth, place.span, place.width, (frame, x, wide, isSeveral) => {
+      const isDim = (panel.matches !== null && !panel.matches[frame]) || depth < zoomDepth;
+      const isMatch = panel.matches !== null && panel.matches[frame] === 1;
+      const gap = wide > 3 ? 1 : 0;
+      const fill = isDim ? colours.line : isMatch ? colours.mark : isSeveral ? colours.dim : panel.fillOf(frame);
+      surface.rect(x, y, wide - gap, ROW_PX - 1, {
+        fill,
+        isHatched: panel.isHatched(frame) && !isSeveral,
+        title: () => panel.describe(frame),
+        ...(frame === place.focus ? { outline: colours.focus } : {}),
+      });
+      if (wide < TEXT_FROM_PX) return;
+      const text = fitted(surface, panel.nameOf(frame), wide - 2 * PADDING_PX);
+      if (text) surface.text(x + PADDING_PX, y + ROW_PX / 2, text, colours.ink);
+    });
+  }
+}
+
+/** As much of a name as there is room for: its own part first, without namespaces. */
+function fitted(surface: Surface, name: string, room: number): string {
+  const { begin, own } = splitName(name);
+  const whole = name.slice(begin);
+  if (surface.widthOf(whole) <= room) return whole;
+  const short = name.slice(own);
+  if (surface.widthOf(short) <= room) return short;
+  let low = 0;
+  let high = short.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (surface.widthOf(short.slice(0, middle) + "…") <= room) low = middle;
+    else high = middle - 1;
+  }
+  return low > 1 ? short.slice(0, low) + "…" : "";
+}
