@@ -4,8 +4,9 @@ All is JSON unless said otherwise. An error is `{"error": sentence}` with status
 no such run, metric, column), 403 (no token, foreign host or page), 404 (no such address) or 422 (a
 run or file cannot be read). Numbers of metrics, locations and regions are those of the run's own
 tables. ID is the number of an open run; `ID.caller` is the same with inlined code charged to the
-functions and lines that call it. `location` restricts values to one location and what is in it.
-Values over repetitions are means. Typed arrays are as `packed` says.
+functions and lines that call it. Behind either, `@BEGIN-END` is what samples have between two
+moments, in nanoseconds since the first of them began. `location` restricts values to one location
+and what is in it. Values over repetitions are means. Typed arrays are as `packed` says.
 
 | request | answer |
 |---|---|
@@ -23,6 +24,8 @@ Values over repetitions are means. Typed arrays are as `packed` says.
 | `GET /api/runs/ID/spread?by=&node=&metric=&location=` | typed arrays: a node at each place |
 | `GET /api/runs/ID/node?by=&node=&location=` | everything known of a node |
 | `GET /api/runs/ID/nodeOfLine?by=&file=&line=` | the node in which a line has most |
+| `GET /api/runs/ID/activity?metric=&location=&bins=` | typed arrays: a metric over time |
+| `GET /api/runs/ID/order?metrics=&location=&begin=&end=&bins=` | typed arrays: frames over time |
 | `GET /api/runs/ID/table?name=&metrics=&location=&sort=&order=...` | rows, see `TableWanted` |
 | `GET /api/runs/ID/export?...&format=` | what the table shows, all of it, as a file: csv or json |
 | `GET /api/runs/ID/source?file=&choice=` | a source file that the run names |
@@ -54,6 +57,7 @@ from gnomon.view import (
     node_details,
     request_params,
     table_registry,
+    time_answers,
     tree_answers,
     tree_builders,
 )
@@ -75,6 +79,7 @@ def routes(session: Session) -> list[Route]:
         "/tree": tree_answers.tree, "/values": tree_answers.values,
         "/spread": tree_answers.spread, "/node": tree_answers.node,
         "/nodeOfLine": tree_answers.node_of_line,
+        "/activity": time_answers.activity, "/order": time_answers.order,
         "/table": api.table, "/export": api.export, "/source": api.source, "/lines": api.lines,
     }  # fmt: skip
     of_runs = [
@@ -235,6 +240,7 @@ class _Api:
                     "sources": len(files),
                 },
                 "firstMetric": opened.first_metric(),
+                "sampledNs": opened.sampled_ns(),
                 "sourceFiles": files,
                 "missingFiles": source_files.missing(
                     files, data.head, self._session.folders, data.source_text

@@ -168,6 +168,8 @@ class Run(RunTitle):
     counts: Counts
     firstMetric: int
     """The metric to show first; -1 where the run has none."""
+    sampledNs: int
+    """For how long there are samples with a time; 0 for none."""
     sourceFiles: list[str]
     missingFiles: list[str]
     """Those of them that are not on this machine, when the run was looked at."""
@@ -273,6 +275,45 @@ class Values(TypedDict):
     """A node's value is a part of the root's: not where parts are at the same time."""
     inclusive: Floats
     exclusive: Floats
+
+
+class Activity(TypedDict):
+    """What a metric comes to in each of many equal parts of a run's time."""
+
+    n: int
+    metric: int
+    unit: str
+    lengthNs: int
+    """Of all parts together."""
+    metrics: list[int]
+    """Those that can be seen over time."""
+    value: Floats
+
+
+class TimeOrder(TypedDict):
+    """What threads did in the order of time: frames, each below those that it calls.
+
+    Of a thread, frames come in the order in which they begin, the outer before the inner.
+    """
+
+    n: int
+    beginNs: int
+    endNs: int
+    bins: int
+    """Into how many equal parts the time from `beginNs` to `endNs` was divided."""
+    lanes: list[int]
+    """Numbers of locations, a lane for each."""
+    leftOut: int
+    """Locations that have less than these, and are not here."""
+    lane: Ints
+    depth: Ints
+    first: Ints
+    """The part of time in which a frame begins."""
+    last: Ints
+    """The part behind its last one."""
+    node: Ints
+    """Of the top-down tree."""
+    value: Floats
 
 
 class Summary(TypedDict):

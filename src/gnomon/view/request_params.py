@@ -9,13 +9,17 @@ from gnomon.errors import UsageError
 
 QueryParams = Mapping[str, str]
 _LARGEST = 2**31 - 1
+EXACT = 2**53 - 1
+"""The largest whole number below which all are exact in a page."""
 
 
-def integer(asked: QueryParams, name: str, default: int | None = None) -> int:
+def integer(
+    asked: QueryParams, name: str, default: int | None = None, largest: int = _LARGEST
+) -> int:
     """Return a whole number, or the default where there is none.
 
     Raises:
-        UsageError: it is missing without a default, or no number of 32 bits.
+        UsageError: it is missing without a default, no number, or beyond the largest (of 32 bits).
     """
     text = asked.get(name)
     if text is None or text == "":
@@ -24,7 +28,7 @@ def integer(asked: QueryParams, name: str, default: int | None = None) -> int:
         return default
     if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
         raise UsageError(f"{name}={text[:40]!a} is not a whole number")
-    if len(text) > 11 or abs(int(text)) > _LARGEST:
+    if len(text) > 18 or abs(int(text)) > largest:
         raise UsageError(f"{name}={text[:40]!a} is too large")
     return int(text)
 

@@ -271,6 +271,8 @@ export interface Run extends RunTitle {
   counts: Counts;
   /** The metric to show first; -1 where the run has none. */
   firstMetric: number;
+  /** For how long there are samples with a time; 0 for none. */
+  sampledNs: number;
   sourceFiles: string[];
   /** Those of them that are not on this machine, when the run was looked at. */
   missingFiles: string[];
@@ -369,6 +371,40 @@ export interface Values {
   isShared: boolean;
   inclusive: Float64Array;
   exclusive: Float64Array;
+}
+
+/** What a metric comes to in each of many equal parts of a run's time. */
+export interface Activity {
+  n: number;
+  metric: number;
+  unit: string;
+  /** Of all parts together. */
+  lengthNs: number;
+  /** Those that can be seen over time. */
+  metrics: number[];
+  value: Float64Array;
+}
+
+/** What threads did in the order of time: frames, each below those that it calls. */
+export interface TimeOrder {
+  n: number;
+  beginNs: number;
+  endNs: number;
+  /** Into how many equal parts the time from `beginNs` to `endNs` was divided. */
+  bins: number;
+  /** Numbers of locations, a lane for each. */
+  lanes: number[];
+  /** Locations that have less than these, and are not here. */
+  leftOut: number;
+  lane: Int32Array;
+  depth: Int32Array;
+  /** The part of time in which a frame begins. */
+  first: Int32Array;
+  /** The part behind its last one. */
+  last: Int32Array;
+  /** Of the top-down tree. */
+  node: Int32Array;
+  value: Float64Array;
 }
 
 /** Values over the places that have one. */

@@ -36,6 +36,7 @@ export interface CanvasHandle {
 interface Props {
   readonly label: string;
   readonly panels: readonly Panel[];
+  readonly isSideBySide: boolean;
   readonly zoom: FramePlace;
   readonly focus: FramePlace;
   readonly handle: { current: CanvasHandle | null };
@@ -52,6 +53,8 @@ interface Hover extends FramePlace {
 }
 
 const BETWEEN_PX = 8;
+// Narrower ones show nothing but their lowest frames.
+const COLUMN_PX = 320;
 // Browsers draw no larger canvas.
 const PNG_MOST_PX = 16_000;
 
@@ -62,8 +65,10 @@ export function FlameCanvas(props: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 800, height: 400 });
   const [hover, setHover] = useState<Hover | null>(null);
-  const tops = useMemo(() => panelTops(panels, size.height), [panels, size.height]);
-  const content = tops[panels.length]!;
+  const { boxes, height: content } = useMemo(
+    () => arranged(panels, size.width, size.height, props.isSideBySide),
+    [panels, size, props.isSideBySide],
+  );
 
   useEffect(() => {
     const pane = box.current!;
@@ -94,8 +99,8 @@ export function FlameCanvas(props: Props) {
         surface,
         panel,
         {
-          top: tops[at]! - scrolled,
-          width,
+          ...boxes[at]!,
+          top: boxes[at]!.top - scrolled,
           span: spanOf(at),
           from: 0,
           to: height,
@@ -112,24 +117,27 @@ export function FlameCanvas(props: Props) {
 
   // A flame graph stands on the lower edge.
   useLayoutEffect(() => {
-    if (panels[0]?.isUpward) box.current!.scrollTop = content;
-  }, [panels[0]?.isUpward, content, size.height]);
+    if (panels.length === 1 && panels[0]!.isUpward) box.current!.scrollTop = content;
+  }, [panels.length, panels[0]?.isUpward, content, size.height]);
 
   const placeAt = (event: MouseEvent): FramePlace => {
     const edge = canvas.current!.getBoundingClientRect();
     const x = event.clientX - edge.left;
     const y = event.clientY - edge.top + box.current!.scrollTop;
-    const at = panels.findIndex((panel, one) => y >= tops[one]! && y < tops[one]! + panelHeight(panel));
+    const at = panels.findIndex((panel, one) => {
+      const { left, top, width } = boxes[one]!;
+      return x >= left && x < left + width && y >= top && y < top + panelHeight(panel);
+    });
     if (at < 0) return NO_FRAME;
-    const depth = levelAt(panels[at]!, y - tops[at]!);
+    const depth = levelAt(panels[at]!, y - boxes[at]!.top);
     const span = spanOf(at);
-    const value = span.from + (x / size.width) * (span.to - span.from);
+    const value = span.from + ((x - boxes[at]!.left) / boxes[at]!.width) * (span.to - span.from);
     return { panel: at, frame: depth < 0 ? -1 : frameAt(panels[at]!.frames, depth, value) };
   };
 
   const show = (place: FramePlace) => {
     const panel = panels[place.panel]!;
-    const top = tops[place.panel]! + levelTop(panel, panel.frames.depth[place.frame]!);
+    const top = boxes[place.panel]!.top + levelTop(panel, panel.frames.depth[place.frame]!);
     const { scrollTop } = box.current!;
     if (top < scrollTop) box.current!.scrollTop = top - ROW_PX;
     else if (top + ROW_PX > scrollTop + size.height) box.current!.scrollTop = top + 2 * ROW_PX - size.height;
@@ -159,10 +167,11 @@ export function FlameCanvas(props: Props) {
     else if (act.kind === "zoom") props.onZoom(act.place);
     else {
       const edge = canvas.current!.getBoundingClientRect();
+      const { left, top, width } = boxes[own.panel]!;
       const span = spanOf(own.panel);
-      const x = ((panel.frames.start[own.frame]! - span.from) / (span.to - span.from)) * size.width;
-      const top = tops[own.panel]! + levelTop(panel, panel.frames.depth[own.frame]!) - box.current!.scrollTop;
-      props.onMenu(own, edge.left + Math.max(0, Math.min(x, size.width - 60)), edge.top + top + ROW_PX);
+      const x = ((panel.frames.start[own.frame]! - span.from) / (span.to - span.from)) * width;
+      const y = top + levelTop(panel, panel.frames.depth[own.frame]!) - box.current!.scrollTop;
+      props.onMenu(own, edge.left + left + Math.max(0, Math.min(x, width - 60)), edge.top + y + ROW_PX);
     }
   };
 
@@ -172,18 +181,19 @@ export function FlameCanvas(props: Props) {
       const ruler = new CanvasSurface(canvas.current!.getContext("2d")!, themeValue("--sans"), "");
       const colours = drawingColours();
       const surface = new SvgSurface(ruler, colours.dim);
-      const height = drawAll(surface, panels, size.width, spanOf, zoom, colours);
-      return surface.document(size.width, height, colours.ground, title);
+      const whole = arranged(panels, size.width, 0, props.isSideBySide);
+      drawAll(surface, panels, whole, spanOf, zoom, colours);
+      return surface.document(size.width, whole.height, colours.ground, title);
     },
     png: () => {
       const sheet = document.createElement("canvas");
-      const height = allHeight(panels);
-      const ratio = Math.min(devicePixelRatio, PNG_MOST_PX / height);
-      const pen = scaledContext(sheet, size.width, height, ratio);
+      const whole = arranged(panels, size.width, 0, props.isSideBySide);
+      const ratio = Math.min(devicePixelRatio, PNG_MOST_PX / whole.height);
+      const pen = scaledContext(sheet, size.width, whole.height, ratio);
       const colours = drawingColours();
       pen.fillStyle = colours.ground;
-      pen.fillRect(0, 0, size.width, height);
-      drawAll(new CanvasSurface(pen, themeValue("--sans"), colours.dim), panels, size.width, spanOf, zoom, colours);
+      pen.fillRect(0, 0, size.width, whole.height);
+      drawAll(new CanvasSurface(pen, themeValue("--sans"), colours.dim), panels, whole, spanOf, zoom, colours);
       return new Promise((done) => sheet.toBlob(done, "image/png"));
     },
   };
@@ -317,37 +327,53 @@ function Tooltip(props: { x: number; y: number; children: ComponentChildren }) {
   );
 }
 
-/** Tops of the panels, and behind them the height of all. */
-function panelTops(panels: readonly Panel[], height: number): number[] {
-  const all = allHeight(panels);
-  let top = panels.length === 1 && panels[0]!.isUpward ? Math.max(0, height - all) : 0;
-  const tops = [top];
-  for (const panel of panels) tops.push((top += panelHeight(panel) + BETWEEN_PX));
-  return tops;
+interface Arrangement {
+  readonly boxes: readonly { readonly left: number; readonly top: number; readonly width: number }[];
+  readonly height: number;
 }
 
-function allHeight(panels: readonly Panel[]): number {
-  const sum = panels.reduce((height, panel) => height + panelHeight(panel) + BETWEEN_PX, 0);
-  return Math.max(sum, TITLE_PX);
+/** Where panels are: below each other, or as many beside each other as there is room for. */
+function arranged(
+  panels: readonly Panel[],
+  width: number,
+  height: number,
+  isSideBySide: boolean,
+): Arrangement {
+  const columns = isSideBySide ? Math.max(1, Math.min(panels.length, Math.floor(width / COLUMN_PX))) : 1;
+  const each = (width - (columns - 1) * BETWEEN_PX) / columns;
+  const boxes: { left: number; top: number; width: number }[] = [];
+  let top = 0;
+  if (panels.length === 1 && panels[0]!.isUpward) top = Math.max(0, height - panelHeight(panels[0]!) - BETWEEN_PX);
+  for (let first = 0; first < panels.length; first += columns) {
+    const row = panels.slice(first, first + columns);
+    const high = Math.max(...row.map(panelHeight));
+    row.forEach((panel, at) =>
+      // Flames beside each other stand on one line.
+      boxes.push({
+        left: at * (each + BETWEEN_PX),
+        top: top + (panel.isUpward ? high - panelHeight(panel) : 0),
+        width: each,
+      }),
+    );
+    top += high + BETWEEN_PX;
+  }
+  return { boxes, height: Math.max(top, TITLE_PX) };
 }
 
 function drawAll(
   surface: CanvasSurface | SvgSurface,
   panels: readonly Panel[],
-  width: number,
+  { boxes, height }: Arrangement,
   spanOf: (at: number) => Span,
   zoom: FramePlace,
   colours: DrawingColours,
-): number {
-  const height = allHeight(panels);
-  const tops = panelTops(panels, height);
+): void {
   panels.forEach((panel, at) =>
     drawPanel(
       surface,
       panel,
       {
-        top: tops[at]!,
-        width,
+        ...boxes[at]!,
         span: spanOf(at),
         from: 0,
         to: height,
@@ -357,7 +383,6 @@ function drawAll(
       colours,
     ),
   );
-  return height;
 }
 
 function drawingColours(): DrawingColours {

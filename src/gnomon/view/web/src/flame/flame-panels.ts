@@ -33,6 +33,8 @@ export interface PictureFrames {
   readonly scale: number;
   /** Of all, before anything was hidden. */
   readonly total: number;
+  /** Of what the picture is of. */
+  readonly shownTotal: number;
   readonly hiddenValue: number;
   readonly notes: readonly string[];
   readonly error: string;
@@ -75,16 +77,20 @@ export function usePictureFrames(
     });
     const total = sum(wholes.map((one) => one.frames));
     const rest = sum(changed.map((one) => one.frames));
-    const common = { total, hiddenValue: total - rest, error: typeof error === "string" ? error : "" };
+    const common = { total, shownTotal: rest, hiddenValue: total - rest, error: typeof error === "string" ? error : "" };
     if (picture === "sandwich") {
       const wanted = middle >= 0 && middle < tree.n ? functions[middle]! : -1;
       const all = changed[0]!.frames;
       const name = middle >= 0 && middle < tree.n ? tree.name(middle) : "";
+      const callers = ordered(tree, callersOf(all, functions, wanted), order);
+      const callees = ordered(tree, calleesOf(all, functions, wanted), order);
+      const { total: scale } = callees;
+      const share = formatShare(scale, total);
       const panels = [
-        { title: `callers of ${name}`, frames: ordered(tree, callersOf(all, functions, wanted), order), isUpward: true },
-        { title: `${name} and what it calls`, frames: ordered(tree, calleesOf(all, functions, wanted), order), isUpward: false },
+        { title: `callers of ${name}`, frames: callers, isUpward: true },
+        { title: `${name}: ${formatQuantity(scale, unit)}, ${share} % of all, and what it calls`, frames: callees, isUpward: false },
       ];
-      return { ...common, panels, scale: Math.max(...panels.map((one) => one.frames.total)), notes: [] };
+      return { ...common, shownTotal: scale, panels, scale, notes: [] };
     }
     const isUpward = picture === "flame" && changed.length === 1;
     const panels = changed

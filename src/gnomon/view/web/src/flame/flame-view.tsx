@@ -102,7 +102,7 @@ function FlamePane(props: PaneProps) {
   const isOfTime = chosen.running !== null;
   const picture = usePictureFrames(tree, props.values, state, locations, metric.unit)!;
   const { panels, scale, total } = picture;
-  const shownTotal = total - picture.hiddenValue;
+  const shownTotal = picture.shownTotal;
 
   const colours = useMemo(() => {
     const own = (props.values.running ?? props.values.waiting)!.exclusive;
@@ -181,6 +181,7 @@ function FlamePane(props: PaneProps) {
         <FlameCanvas
           label={`${PICTURE_LABELS[state.picture]} of ${metric.name}: ${formatQuantity(shownTotal, metric.unit)}`}
           panels={drawn}
+          isSideBySide={state.split !== "together" && state.picture !== "sandwich"}
           zoom={zoom}
           focus={focus}
           handle={handle}

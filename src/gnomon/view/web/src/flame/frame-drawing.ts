@@ -114,6 +114,7 @@ export function visitLevel(
 
 /** Where a panel is drawn, and what of it. */
 export interface Place {
+  readonly left: number;
   readonly top: number;
   readonly width: number;
   readonly span: Span;
@@ -129,13 +130,14 @@ export interface Place {
 export function drawPanel(surface: Surface, panel: Panel, place: Place, colours: DrawingColours): void {
   const { frames } = panel;
   if (panel.title && place.top + TITLE_PX > place.from && place.top < place.to) {
-    surface.text(PADDING_PX, place.top + TITLE_PX / 2 + 1, panel.title, colours.ink, true);
+    surface.text(place.left + PADDING_PX, place.top + TITLE_PX / 2 + 1, fitted(surface, panel.title, place.width - 2 * PADDING_PX), colours.ink, true);
   }
   const zoomDepth = place.zoom < 0 ? -1 : frames.depth[place.zoom]!;
   for (let depth = 0; depth < frames.levels.length; depth++) {
     const y = place.top + levelTop(panel, depth);
     if (y + ROW_PX < place.from || y > place.to) continue;
-    visitLevel(frames, depth, place.span, place.width, (frame, x, wide, isSeveral) => {
+    visitLevel(frames, depth, place.span, place.width, (frame, begin, wide, isSeveral) => {
+      const x = place.left + begin;
       const isDim = (panel.matches !== null && !panel.matches[frame]) || depth < zoomDepth;
       const isMatch = panel.matches !== null && panel.matches[frame] === 1;
       const gap = wide > 3 ? 1 : 0;
