@@ -137,6 +137,8 @@ class OpenRun:
             UsageError: it has none with a time, or is several runs.
             RunDirectoryError: the tables cannot be read.
         """
+        if self._base is not None:
+            return self._base.sampled_time()
         if self.parts:
             raise UsageError(f"{self.title}: runs that were combined have no time in common")
         time = self.once("time", lambda: sample_times.sampled_time(self.data))

@@ -124,7 +124,8 @@ def _bins_query(metric: Metric, origin_ns: int, span: TimeSpan, bins: int) -> st
     `in_last`; in the first where these are one) and in each bin between (`in_each`).
     """
     begin, length = origin_ns + span.begin_ns, span.length_ns
-    wide = length / bins
+    # A number with a point would be a decimal, of few digits.
+    wide = f"{length / bins!r}::DOUBLE"
     return f"""
     WITH inside AS (
         SELECT location, path, weight, GREATEST(begin_ns - {begin}, 0) AS b,
@@ -133,16 +134,16 @@ def _bins_query(metric: Metric, origin_ns: int, span: TimeSpan, bins: int) -> st
     ), placed AS (
         SELECT location, path, weight, b, e,
                CASE WHEN lasting > 0 THEN weight / lasting END AS rate,
-               CAST(LEAST(FLOOR(b / {wide!r}), {bins - 1}) AS INTEGER) AS first,
-               CAST(LEAST(GREATEST(CEIL(e / {wide!r}) - 1, FLOOR(b / {wide!r})), {bins - 1})
+               CAST(LEAST(FLOOR(b / {wide}), {bins - 1}) AS INTEGER) AS first,
+               CAST(LEAST(GREATEST(CEIL(e / {wide}) - 1, FLOOR(b / {wide})), {bins - 1})
                     AS INTEGER) AS last
         FROM inside
     )
     SELECT location, path, first, last,
            SUM(CASE WHEN rate IS NULL THEN weight WHEN first = last THEN (e - b) * rate
-                    ELSE ((first + 1) * {wide!r} - b) * rate END) AS in_first,
-           SUM(CASE WHEN first = last THEN 0.0 ELSE (e - last * {wide!r}) * rate END) AS in_last,
-           SUM(CASE WHEN last > first + 1 THEN {wide!r} * rate ELSE 0.0 END) AS in_each
+                    ELSE ((first + 1) * {wide} - b) * rate END) AS in_first,
+           SUM(CASE WHEN first = last THEN 0.0 ELSE (e - last * {wide}) * rate END) AS in_last,
+           SUM(CASE WHEN last > first + 1 THEN {wide} * rate ELSE 0.0 END) AS in_each
     FROM placed GROUP BY location, path, first, last ORDER BY location, path, first, last
     """
 

@@ -2,6 +2,7 @@
  * src/gnomon/view/api.py says what each address gives. */
 
 import type {
+  Activity,
   ComparisonDocument,
   Folder,
   Grouping,
@@ -20,6 +21,7 @@ import type {
   Statistic,
   TableName,
   TablePage,
+  TimeOrder,
   Tree,
   Values,
 } from "./contract";
@@ -133,6 +135,14 @@ export const getSpread = (
   query: { by: Grouping; node: number; metric: number; location?: number | undefined },
   signal?: AbortSignal,
 ) => getArrays<Spread>(`api/runs/${id}/spread`, query, signal);
+/** A metric over the time of a run that has samples. */
+export const getActivity = (id: string, query: { metric: number; location?: number | undefined; bins: number }) =>
+  getArrays<Activity>(`api/runs/${id}/activity`, query);
+/** Frames of threads in the order of time, from and to nanoseconds since the first sample. */
+export const getTimeOrder = (
+  id: string,
+  query: { metrics: string; location?: number | undefined; begin: number; end: number; bins: number },
+) => getArrays<TimeOrder>(`api/runs/${id}/order`, query);
 export const getNode = (
   id: string,
   query: { by: Grouping; node: number; location?: number | undefined },

@@ -11,6 +11,11 @@ export interface Route {
   readonly params: Readonly<Record<string, string>>;
 }
 
+/** Parameters that name something of one run: of another they mean nothing. */
+export const OF_ONE_RUN = Object.fromEntries(
+  ["node", "of", "file", "line", "location", "window", "frame", "zoom", "panel", "middle"].map((name) => [name, null]),
+);
+
 type ParamChanges = Readonly<Record<string, string | number | null | undefined>>;
 
 function parseLocation(): Route {

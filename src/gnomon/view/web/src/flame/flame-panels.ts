@@ -7,6 +7,7 @@ import type { Location, Metric, Values } from "../api";
 import { formatQuantity, formatShare } from "../format";
 import { TreeFilter } from "../tree-filter";
 import type { Tree } from "../tree-model";
+import type { FramePlace } from "./flame-canvas";
 import { isWait } from "./frame-colours";
 import type { Panel } from "./frame-drawing";
 import { calleesOf, callersOf, folded, hidden, type NodeTest } from "./frame-transforms";
@@ -178,6 +179,21 @@ export function searched(
     counted = frames.end[frame]!;
   }
   return { matches, count, value };
+}
+
+/** The next frame that matches, after one of a panel, or before it. */
+export function nextMatch(matches: readonly Uint8Array[], from: FramePlace, step: 1 | -1): FramePlace | null {
+  const all = matches.reduce((sum, one) => sum + one.length, 0);
+  let { panel, frame } = from;
+  for (let tried = 0; tried < all; tried++) {
+    frame += step;
+    if (frame < 0 || frame >= matches[panel]!.length) {
+      panel = (panel + step + matches.length) % matches.length;
+      frame = step > 0 ? 0 : matches[panel]!.length - 1;
+    }
+    if (matches[panel]![frame]) return { panel, frame };
+  }
+  return null;
 }
 
 /** A frame in a line, for who cannot see it, and in an SVG. */

@@ -5,48 +5,47 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import type { Grouping, ValuesQuery } from "../api";
 import { useTree, useValues } from "../api-cache";
 import { formatNumber, formatQuantity, formatShare, plural } from "../format";
-import { navigate, setParams, useRoute } from "../route";
+import { setParams, useRoute } from "../route";
 import { useShortcuts } from "../shortcuts";
 import "../styles/flame.css";
 import { useTheme } from "../theme";
 import { TreeFilter } from "../tree-filter";
-import type { Tree } from "../tree-model";
 import type { ViewProps } from "../view-props";
 import { FlameCanvas, NO_FRAME, type CanvasHandle, type FramePlace } from "./flame-canvas";
 import {
   describeFrame,
   drawnPanel,
+  nextMatch,
   placeNodes,
   searched,
   usePictureFrames,
   type PictureFrames,
 } from "./flame-panels";
 import { FilterChips, PictureTools, SaveMenu } from "./flame-tools";
-import { frameColours, type FrameColours } from "./frame-colours";
-import { FrameMenu, FrameTooltip, type MenuItem } from "./frame-details";
+import { frameColours } from "./frame-colours";
+import { FrameMenu, FrameTooltip } from "./frame-details";
+import { ActivityOf, cachedColours, ColourLegend, frameActions, showInTree, type PaneProps } from "./picture-parts";
 import {
   chosenMetrics,
-  exactName,
   nodeNumber,
-  ofModule,
+  offeredPictures,
   pictureState,
-  setFilters,
   type ChosenMetrics,
   type PictureState,
   type Split,
 } from "./picture-state";
+import { TimePane } from "./time-pane";
 
 export function FlameView(props: ViewProps) {
   const { run, metrics } = props;
   const { params } = useRoute();
   const state = pictureState(params);
   const chosen = chosenMetrics(run, metrics, params["metric"]);
-  const by: Grouping = state.split === "together" || state.picture === "sandwich" ? "region" : "rank";
+  const by: Grouping = state.split === "together" || state.picture === "sandwich" || state.picture === "time" ? "region" : "rank";
   const tree = useTree(run.id, by);
   const { running, waiting } = chosen ? shownMetrics(chosen, state) : { running: null, waiting: null };
-  const queries = [running, waiting].flatMap((metric): ValuesQuery[] =>
-    metric ? [{ by, metric: metric.metric, location: state.location }] : [],
-  );
+  const shown = [running, waiting].filter((metric) => metric !== null);
+  const queries = shown.map((metric): ValuesQuery => ({ by, metric: metric.metric, location: state.location }));
   const values = useValues(run.id, queries);
   if (!chosen) {
     return (
@@ -65,13 +64,16 @@ export function FlameView(props: ViewProps) {
     loaded.length === queries.length &&
     loaded.every((one, at) => one.n === tree.value!.n && one.metric === queries[at]!.metric);
   if (!fits) return <p class="waiting">reading the tree</p>;
+  const Pane = state.picture === "time" ? TimePane : FlamePane;
   return (
-    <FlamePane
+    <Pane
       key={run.id}
       {...props}
       tree={tree.value!}
       chosen={chosen}
       state={state}
+      shown={shown}
+      own={loaded![0]!.exclusive}
       values={{
         running: running ? loaded![0]! : null,
         waiting: waiting ? loaded![loaded!.length - 1]! : null,
@@ -83,13 +85,6 @@ export function FlameView(props: ViewProps) {
 function shownMetrics({ metric, running, waiting }: ChosenMetrics, { state }: PictureState) {
   if (!running) return { running: metric, waiting: null };
   return { running: state === "waiting" ? null : running, waiting: state === "running" ? null : waiting };
-}
-
-interface PaneProps extends ViewProps {
-  readonly tree: Tree;
-  readonly chosen: ChosenMetrics;
-  readonly state: PictureState;
-  readonly values: Parameters<typeof usePictureFrames>[1];
 }
 
 function FlamePane(props: PaneProps) {
@@ -105,10 +100,9 @@ function FlamePane(props: PaneProps) {
   const shownTotal = picture.shownTotal;
 
   const colours = useMemo(() => {
-    const own = (props.values.running ?? props.values.waiting)!.exclusive;
     const scheme = state.colouring === "language" ? "language" : "module";
-    return cachedColours(tree, frameColours(tree, scheme, theme, own));
-  }, [tree, props.values.running, props.values.waiting, state.colouring, theme]);
+    return cachedColours(tree, frameColours(tree, scheme, theme, props.own));
+  }, [tree, props.own, state.colouring, theme]);
 
   const filter = useMemo(() => TreeFilter.parse(state.search), [state.search]);
   const found = useMemo(
@@ -152,7 +146,7 @@ function FlamePane(props: PaneProps) {
       <PictureTools
         {...props}
         splits={splits}
-        pictures={state.middle >= 0 ? ["flame", "icicle", "sandwich"] : ["flame", "icicle"]}
+        pictures={offeredPictures(run, state)}
         onSearched={() => toMatch(1)}
         onLeave={() => handle.current?.focus()}
         searchError={typeof filter === "string" ? filter : ""}
@@ -168,6 +162,7 @@ function FlamePane(props: PaneProps) {
           As tree
         </button>
       </PictureTools>
+      <ActivityOf {...props} />
       {!isWhole && (
         <FilterChips state={state} hidden={`${formatQuantity(picture.hiddenValue, metric.unit)} hidden, ${formatShare(picture.hiddenValue, total)} % of all`} />
       )}
@@ -209,14 +204,7 @@ function FlamePane(props: PaneProps) {
             ? drawn[focus.panel]!.describe(focus.frame)
             : `${formatQuantity(shown, metric.unit)} of ${metric.name}, ${plural(panels.reduce((n, panel) => n + panel.frames.n, 0), "frame")}`}
         </span>
-        <ul class="legend flame-legend">
-          {colours.legend.map((one) => (
-            <li key={one.label}>
-              <span class={one.isHatched ? "swatch is-hatched" : "swatch"} style={{ background: one.colour }} />
-              {one.label}
-            </li>
-          ))}
-        </ul>
+        <ColourLegend legend={colours.legend} />
       </footer>
       {menu && (
         <FrameMenu
@@ -242,31 +230,11 @@ function placeOf(picture: PictureFrames, node: string | undefined, panelParam: s
   return frame < 0 ? NO_FRAME : { panel, frame };
 }
 
-/** Colours by node, each made once. */
-function cachedColours(tree: Tree, colours: FrameColours): FrameColours {
-  const known = new Array<string | undefined>(tree.n);
-  return { ...colours, ofNode: (node) => (known[node] ??= colours.ofNode(node)) };
-}
-
 function searchNote(found: readonly { count: number; value: number }[], total: number, unit: string): string {
   const count = found.reduce((sum, one) => sum + one.count, 0);
   const value = found.reduce((sum, one) => sum + one.value, 0);
   if (count === 0) return "nothing matches";
   return `${formatNumber(count)} ${count === 1 ? "frame matches" : "frames match"}: ${formatQuantity(value, unit)}, ${formatShare(value, total)} % of all`;
-}
-
-function nextMatch(matches: readonly Uint8Array[], from: FramePlace, step: 1 | -1): FramePlace | null {
-  const all = matches.reduce((sum, one) => sum + one.length, 0);
-  let { panel, frame } = from;
-  for (let tried = 0; tried < all; tried++) {
-    frame += step;
-    if (frame < 0 || frame >= matches[panel]!.length) {
-      panel = (panel + step + matches.length) % matches.length;
-      frame = step > 0 ? 0 : matches[panel]!.length - 1;
-    }
-    if (matches[panel]![frame]) return { panel, frame };
-  }
-  return null;
 }
 
 function offeredSplits({ tree, locations, run }: PaneProps): readonly Split[] {
@@ -283,53 +251,4 @@ function offeredSplits({ tree, locations, run }: PaneProps): readonly Split[] {
   if (Math.max(count("process"), count("rank")) > 1) splits.push("process");
   if (count("thread") > 1) splits.push("thread");
   return splits;
-}
-
-function showInTree(tree: Tree, node: number): void {
-  const place = node >= 0 ? { node, file: tree.file(node) || null, line: tree.line(node) || null } : {};
-  navigate("tree", { by: tree.data.by, of: null, ...place });
-}
-
-function frameActions(tree: Tree, node: number, state: PictureState, zoom: () => void): MenuItem[] {
-  const module = tree.data.strings[tree.data.module[node]!] ?? "";
-  const name = tree.name(node);
-  const items: MenuItem[] = [{ label: "Zoom in", hint: "Enter", act: zoom }];
-  if (tree.parent(node) >= 0 && tree.data.by === "region") {
-    items.push({
-      label: "Callers and callees",
-      hint: "a sandwich of this function, from all of its calls",
-      act: () => navigate("flame", { picture: "sandwich", middle: node, zoom: null, frame: null, panel: null }),
-    });
-  }
-  items.push({ label: tree.file(node) ? "Show the source" : "Show in the tree", act: () => showInTree(tree, node) });
-  if (tree.parent(node) >= 0) {
-    items.push(
-      {
-        label: "Hide the function",
-        hint: "leave it out, with all that it calls",
-        act: () => setFilters("hide", [...state.hide, exactName(name)]),
-      },
-      {
-        label: "Fold the function",
-        hint: "make one frame of its recursive calls",
-        act: () => setFilters("fold", [...state.fold, exactName(name)]),
-      },
-    );
-    if (module) {
-      items.push(
-        {
-          label: `Hide ${module}`,
-          hint: "leave out all of its functions, with all that they call",
-          act: () => setFilters("hide", [...state.hide, ofModule(module)]),
-        },
-        {
-          label: `Fold ${module}`,
-          hint: "make one frame of its functions that call each other",
-          act: () => setFilters("fold", [...state.fold, ofModule(module)]),
-        },
-      );
-    }
-  }
-  items.push({ label: "Copy the name", act: () => void navigator.clipboard?.writeText(name) });
-  return items;
 }

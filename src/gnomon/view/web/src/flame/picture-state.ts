@@ -102,3 +102,8 @@ export function chosenMetrics(run: Run, metrics: readonly Metric[], name: string
   const isTime = running !== null && waiting !== null && (metric === running || metric === waiting);
   return isTime ? { metric: running, running, waiting } : { metric, running: null, waiting: null };
 }
+
+/** Pictures that there can be: over time where samples have one, around a function once chosen. */
+export function offeredPictures(run: Run, { middle }: PictureState): Picture[] {
+  return PICTURES.filter((name) => (name !== "time" || run.sampledNs > 0) && (name !== "sandwich" || middle >= 0));
+}
