@@ -31,6 +31,7 @@ and what is in it. Values over repetitions are means. Typed arrays are as `packe
 | `GET /api/runs/ID/source?file=&choice=` | a source file that the run names |
 | `POST /api/runs/ID/sources {directory}` | looks for missing sources in one more directory |
 | `GET /api/runs/ID/lines?file=&metrics=&location=` | values of each line of a source file |
+| `POST /api/differences {a, b, metric, before, after}` | typed arrays: pairs of nodes compared |
 | `GET /api/compare?a=&b=&per=&metric=` | what `gnomon compare A B --json` says |
 """
 
@@ -65,7 +66,7 @@ from gnomon.view.open_run import OpenRun
 from gnomon.view.request_params import QueryParams
 from gnomon.view.security import refused
 from gnomon.view.session import Session, SessionRun, listing
-from gnomon.view.tree_answers import as_json
+from gnomon.view.tree_answers import as_json, packed
 
 _ROWS = 200
 _CANNOT_READ = 422
@@ -92,6 +93,7 @@ def routes(session: Session) -> list[Route]:
         Route("/api/open", _posted(api.open), methods=["POST"]),
         Route("/api/combine", _posted(api.combine), methods=["POST"]),
         Route("/api/close", _posted(api.close), methods=["POST"]),
+        Route("/api/differences", _posted(api.differences), methods=["POST"]),
         Route("/api/runs/{id}/sources", _posted(api.add_sources), methods=["POST"]),
         *of_runs,
     ]
@@ -323,6 +325,19 @@ class _Api:
         return as_json(
             _finite(compare_runs(one, other, asked.get("per", ""), asked.get("metric", "")))
         )
+
+    def differences(self, body: Mapping[str, Any], _: str) -> Response:
+        from gnomon.store.comparison.model import LIKELY
+        from gnomon.view.node_differences import node_differences
+
+        baseline, other = (
+            self._session.run(request_params.text(body, name)) for name in ("a", "b")
+        )
+        found = node_differences(
+            baseline, other, request_params.text(body, "metric"),
+            request_params.numbers(body, "before"), request_params.numbers(body, "after"),
+        )  # fmt: skip
+        return packed({"n": len(found.p), "likely": LIKELY}, found._asdict())
 
 
 def _wanted(opened: OpenRun, asked: QueryParams) -> data_table.TableQuery:

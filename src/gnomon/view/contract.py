@@ -316,6 +316,18 @@ class TimeOrder(TypedDict):
     value: Floats
 
 
+class NodeDifferences(TypedDict):
+    """Pairs of nodes of two runs, in the order in which they were asked for."""
+
+    n: int
+    likely: float
+    """Below this p says that there is a difference."""
+    before: Floats
+    after: Floats
+    p: Floats
+    """Adjusted over all pairs; NaN where nobody can say."""
+
+
 class Summary(TypedDict):
     """Values over the places that have one."""
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from gnomon.errors import UsageError
+from gnomon.model.array_types import Ints
 
 QueryParams = Mapping[str, str]
 _LARGEST = 2**31 - 1
@@ -64,3 +67,17 @@ def text(body: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise UsageError(f"'{name}' is not a string")
     return value
+
+
+def numbers(body: Mapping[str, Any], name: str) -> Ints:
+    """Return a list of whole numbers of 32 bits as an array.
+
+    Raises:
+        UsageError: there is none.
+    """
+    listed = body.get(name)
+    if not isinstance(listed, list) or not all(
+        type(one) is int and abs(one) <= _LARGEST for one in listed
+    ):
+        raise UsageError(f"'{name}' is not a list of whole numbers")
+    return np.array(listed, dtype=np.int32)

@@ -407,6 +407,17 @@ export interface TimeOrder {
   value: Float64Array;
 }
 
+/** Pairs of nodes of two runs, in the order in which they were asked for. */
+export interface NodeDifferences {
+  n: number;
+  /** Below this p says that there is a difference. */
+  likely: number;
+  before: Float64Array;
+  after: Float64Array;
+  /** Adjusted over all pairs; NaN where nobody can say. */
+  p: Float64Array;
+}
+
 /** Values over the places that have one. */
 export interface Summary {
   places: number;

@@ -53,8 +53,8 @@ interface Hover extends FramePlace {
 }
 
 const BETWEEN_PX = 8;
-// Narrower ones show nothing but their lowest frames.
-const COLUMN_PX = 320;
+// Eight ranks stand beside each other in a window of a usual width.
+const COLUMN_PX = 160;
 // Browsers draw no larger canvas.
 const PNG_MOST_PX = 16_000;
 
@@ -115,10 +115,12 @@ export function FlameCanvas(props: Props) {
   // Letters are of the page's font once that has come.
   useEffect(() => void document.fonts.ready.then(() => canvas.current && paint()), []);
 
-  // A flame graph stands on the lower edge.
+  // A flame graph stands on the lower edge; of several the first ones do.
   useLayoutEffect(() => {
-    if (panels.length === 1 && panels[0]!.isUpward) box.current!.scrollTop = content;
-  }, [panels.length, panels[0]?.isUpward, content, size.height]);
+    const [first] = panels;
+    if (!first?.isUpward || (panels.length > 1 && !props.isSideBySide)) return;
+    box.current!.scrollTop = boxes[0]!.top + panelHeight(first) + BETWEEN_PX - size.height;
+  }, [panels.length, panels[0]?.isUpward, props.isSideBySide, content, size.height]);
 
   const placeAt = (event: MouseEvent): FramePlace => {
     const edge = canvas.current!.getBoundingClientRect();
@@ -339,7 +341,8 @@ function arranged(
   height: number,
   isSideBySide: boolean,
 ): Arrangement {
-  const columns = isSideBySide ? Math.max(1, Math.min(panels.length, Math.floor(width / COLUMN_PX))) : 1;
+  const rows = isSideBySide ? Math.ceil(panels.length / Math.max(1, Math.floor(width / COLUMN_PX))) : panels.length;
+  const columns = Math.max(1, Math.ceil(panels.length / Math.max(rows, 1)));
   const each = (width - (columns - 1) * BETWEEN_PX) / columns;
   const boxes: { left: number; top: number; width: number }[] = [];
   let top = 0;

@@ -98,7 +98,7 @@ export function usePictureFrames(
       .map(({ root, frames }) => ({ root, frames: ordered(tree, frames, order) }))
       .filter(({ root, frames }) => root < 0 || frames.total > 0)
       .map(({ root, frames }) => ({
-        title: root < 0 ? "" : `${tree.name(root)}: ${formatQuantity(frames.total, unit)}`,
+        title: root < 0 ? "" : `${nodeTitle(tree, root, locations)}: ${formatQuantity(frames.total, unit)}`,
         frames,
         isUpward: isUpward || (picture === "flame" && root >= 0),
       }));
@@ -141,9 +141,9 @@ const PROCESSES = new Set(["rank", "process"]);
 /** Nodes of processes and ranks, the outermost of them, or of the innermost places. */
 export function placeNodes(tree: Tree, split: Split, locations: readonly Location[]): number[] {
   if (split === "together") return [];
-  const kinds = new Map(locations.map((one) => [one.location, one.kind]));
+  const known = new Map(locations.map((one) => [one.location, one]));
   const isPlace = (node: number) => tree.data.location[node]! >= 0;
-  const kindOf = (node: number) => kinds.get(tree.data.location[node]!) ?? "";
+  const kindOf = (node: number) => known.get(tree.data.location[node]!)?.kind ?? "";
   const nodes: number[] = [];
   for (let node = 0; node < tree.n; node++) {
     // A function has the location of the thread that it ran in: places are those above.
@@ -155,7 +155,23 @@ export function placeNodes(tree: Tree, split: Split, locations: readonly Locatio
       nodes.push(node);
     }
   }
-  return nodes;
+  return nodes.sort((a, b) => byPlace(known.get(tree.data.location[a]!)!, known.get(tree.data.location[b]!)!));
+}
+
+/** The order of places: by rank, process and thread. */
+export function byPlace(a: Location, b: Location): number {
+  return a.rank - b.rank || a.pid - b.pid || a.tid - b.tid || a.location - b.location;
+}
+
+function nodeTitle(tree: Tree, node: number, locations: readonly Location[]): string {
+  const location = locations.find((one) => one.location === tree.data.location[node]);
+  return location?.kind === "thread" ? placeTitle(location, locations) : tree.name(node);
+}
+
+/** The name of a place, and before that of a thread its rank where it has one. */
+export function placeTitle(location: Location, locations: readonly Location[]): string {
+  const above = locations.find((one) => one.location === location.parent);
+  return location.kind === "thread" && above && above.rank >= 0 ? `${above.title}, ${location.title}` : location.title;
 }
 
 /** What a search finds in a panel: the frames, and the value of the lowest of them. */

@@ -2,15 +2,17 @@
 
 import { useMemo, useRef, useState } from "preact/hooks";
 
-import type { Grouping, ValuesQuery } from "../api";
+import type { Grouping, Metric, ValuesQuery } from "../api";
 import { useTree, useValues } from "../api-cache";
 import { formatNumber, formatQuantity, formatShare, plural } from "../format";
 import { setParams, useRoute } from "../route";
 import { useShortcuts } from "../shortcuts";
 import "../styles/flame.css";
 import { useTheme } from "../theme";
+import { timeWindow } from "../time-window";
 import { TreeFilter } from "../tree-filter";
 import type { ViewProps } from "../view-props";
+import { describeDifference, differenceColours, useDifferences, type TreeDifferences } from "./differences";
 import { FlameCanvas, NO_FRAME, type CanvasHandle, type FramePlace } from "./flame-canvas";
 import {
   describeFrame,
@@ -24,6 +26,7 @@ import {
 import { FilterChips, PictureTools, SaveMenu } from "./flame-tools";
 import { frameColours } from "./frame-colours";
 import { FrameMenu, FrameTooltip } from "./frame-details";
+import type { OrderedFrames } from "./frames";
 import { ActivityOf, cachedColours, ColourLegend, frameActions, showInTree, type PaneProps } from "./picture-parts";
 import {
   chosenMetrics,
@@ -93,16 +96,25 @@ function FlamePane(props: PaneProps) {
   const theme = useTheme();
   const handle = useRef<CanvasHandle | null>(null);
   const [menu, setMenu] = useState<(FramePlace & { x: number; y: number }) | null>(null);
-  const { metric } = chosen;
   const isOfTime = chosen.running !== null;
-  const picture = usePictureFrames(tree, props.values, state, locations, metric.unit)!;
+  const metric = props.shown[0]!;
+  const inclusive = (props.values.running ?? props.values.waiting)!.inclusive;
+  const isAgainst = state.colouring === "difference" && props.baseline !== null;
+  const unfit = isAgainst ? whyNoDifferences(props, params) : "";
+  const differs = isAgainst && unfit === "";
+  const against = useDifferences(tree, differs ? inclusive : null, run.id, props.baseline?.id ?? "", metric);
+  const differences = differs ? against.value : null;
+  // Differences are of whole call paths.
+  const wanted = differs ? { ...state, hide: NOTHING, fold: NOTHING } : state;
+  const picture = usePictureFrames(tree, props.values, wanted, locations, metric.unit)!;
   const { panels, scale, total } = picture;
   const shownTotal = picture.shownTotal;
 
   const colours = useMemo(() => {
+    if (differences) return cachedColours(tree, differenceColours(differences, inclusive, theme));
     const scheme = state.colouring === "language" ? "language" : "module";
     return cachedColours(tree, frameColours(tree, scheme, theme, props.own));
-  }, [tree, props.own, state.colouring, theme]);
+  }, [tree, props.own, inclusive, state.colouring, theme, differences]);
 
   const filter = useMemo(() => TreeFilter.parse(state.search), [state.search]);
   const found = useMemo(
@@ -115,11 +127,12 @@ function FlamePane(props: PaneProps) {
   const drawn = useMemo(
     () =>
       panels.map((panel, at) =>
-        drawnPanel(tree, panel, scale, colours.ofNode, found?.[at]?.matches ?? null, (frame) =>
-          describeFrame(tree, panel, frame, metric, total),
-        ),
+        drawnPanel(tree, panel, scale, colours.ofNode, found?.[at]?.matches ?? null, (frame) => {
+          const text = describeFrame(tree, panel, frame, metric, total);
+          return differences ? `${text}; ${changeOf(differences, panel.frames, frame, metric)}` : text;
+        }),
       ),
-    [tree, panels, scale, colours, found, metric, total],
+    [tree, panels, scale, colours, found, metric, total, differences],
   );
 
   const zoom = placeOf(picture, params["zoom"], params["panel"]);
@@ -163,7 +176,14 @@ function FlamePane(props: PaneProps) {
         </button>
       </PictureTools>
       <ActivityOf {...props} />
-      {!isWhole && (
+      {unfit && <p class="hint">{unfit}</p>}
+      {against.error && <p class="trouble">{against.error}</p>}
+      {differences && differences.lost > 0 && (
+        <p class="hint">
+          {`${formatQuantity(differences.lost, metric.unit)} of ${props.baseline!.title}, ${formatShare(differences.lost, differences.baselineTotal)} % of it, are on call paths that ${run.title} does not have`}
+        </p>
+      )}
+      {!isWhole && !differs && (
         <FilterChips state={state} hidden={`${formatQuantity(picture.hiddenValue, metric.unit)} hidden, ${formatShare(picture.hiddenValue, total)} % of all`} />
       )}
       {picture.error && <p class="trouble">{picture.error}</p>}
@@ -182,6 +202,7 @@ function FlamePane(props: PaneProps) {
           handle={handle}
           tooltip={({ panel, frame }) => (
             <FrameTooltip
+              change={differences ? changeOf(differences, panels[panel]!.frames, frame, metric) : ""}
               tree={tree}
               frames={panels[panel]!.frames}
               frame={frame}
@@ -220,6 +241,21 @@ function FlamePane(props: PaneProps) {
       )}
     </section>
   );
+}
+
+const NOTHING: readonly string[] = [];
+
+/** Why a picture cannot show what differs from another run, "" if it can. */
+function whyNoDifferences({ state, shown, baseline }: PaneProps, params: Readonly<Record<string, string>>): string {
+  const instead = `: colours are of modules, and not of the difference to ${baseline!.title}`;
+  if (timeWindow(params)) return `Runs are compared with all of their time${instead}.`;
+  if (state.picture === "sandwich" || state.split !== "together") return `Runs are compared in one flame graph or icicle${instead}.`;
+  if (shown.length > 1) return `Running and waiting are compared one by one${instead}.`;
+  return "";
+}
+
+function changeOf(differences: TreeDifferences, frames: OrderedFrames, frame: number, metric: Metric): string {
+  return describeDifference(differences, frames.node[frame]!, frames.value[frame]!, metric);
 }
 
 const PICTURE_LABELS = { flame: "flame graph", icicle: "icicle", time: "time order", sandwich: "sandwich" };

@@ -18,9 +18,11 @@ interface TooltipProps {
   readonly total: number;
   readonly shown: number;
   readonly isOfTime: boolean;
+  /** What is to be said of the difference to another run. */
+  readonly change: string;
 }
 
-export function FrameTooltip({ tree, frames, frame, metric, total, shown, isOfTime }: TooltipProps) {
+export function FrameTooltip({ tree, frames, frame, metric, total, shown, isOfTime, change }: TooltipProps) {
   const node = frames.node[frame]!;
   const value = frames.value[frame]!;
   const own = frames.own[frame]!;
@@ -56,6 +58,7 @@ export function FrameTooltip({ tree, frames, frame, metric, total, shown, isOfTi
           ))}
         </tbody>
       </table>
+      {change && <div>{change}</div>}
       <div class="dim">{samplingError(metric, value - (isOfTime ? waiting : 0))}</div>
     </>
   );

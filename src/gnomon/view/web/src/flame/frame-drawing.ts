@@ -36,7 +36,7 @@ export interface DrawingColours {
 
 /** One forest of frames, and how it is shown. */
 export interface Panel {
-  /** "" for no line above it. */
+  /** "" for none. */
   readonly title: string;
   readonly frames: OrderedFrames;
   /** Upwards as flames, or downwards as icicles. */
@@ -61,16 +61,21 @@ export function panelHeight(panel: Panel): number {
   return (panel.title ? TITLE_PX : 0) + panel.frames.levels.length * ROW_PX;
 }
 
+/** The room for the title: of flames it is below them, where they begin. */
+function titleAbove(panel: Panel): number {
+  return panel.title && !panel.isUpward ? TITLE_PX : 0;
+}
+
 /** The top of a level, from the top of its panel. */
 export function levelTop(panel: Panel, depth: number): number {
   const rows = panel.frames.levels.length;
-  return (panel.title ? TITLE_PX : 0) + (panel.isUpward ? rows - 1 - depth : depth) * ROW_PX;
+  return titleAbove(panel) + (panel.isUpward ? rows - 1 - depth : depth) * ROW_PX;
 }
 
 /** The level at a height below a panel's top, -1 for none. */
 export function levelAt(panel: Panel, y: number): number {
   const rows = panel.frames.levels.length;
-  const row = Math.floor((y - (panel.title ? TITLE_PX : 0)) / ROW_PX);
+  const row = Math.floor((y - titleAbove(panel)) / ROW_PX);
   if (row < 0 || row >= rows) return -1;
   return panel.isUpward ? rows - 1 - row : row;
 }
@@ -103,8 +108,9 @@ export function visitLevel(
       at++;
       continue;
     }
-    // The frames that begin within this half pixel, in one.
-    const next = Math.max(at + 1, behindValue(frames, level, start + narrow));
+    // The frames that begin within this half pixel, in one; only the last of them can be wider.
+    let next = Math.max(at + 1, behindValue(frames, level, start + narrow));
+    if (frames.value[level[next - 1]!]! >= narrow) next--;
     const last = level[next - 1]!;
     const until = Math.min(frames.start[last]! + frames.value[last]!, start + 2 * narrow, span.to);
     visit(frame, (left - span.from) * scale, Math.max((until - left) * scale, NARROW_PX), next > at + 1);
@@ -129,8 +135,9 @@ export interface Place {
 
 export function drawPanel(surface: Surface, panel: Panel, place: Place, colours: DrawingColours): void {
   const { frames } = panel;
-  if (panel.title && place.top + TITLE_PX > place.from && place.top < place.to) {
-    surface.text(place.left + PADDING_PX, place.top + TITLE_PX / 2 + 1, fitted(surface, panel.title, place.width - 2 * PADDING_PX), colours.ink, true);
+  const titleTop = place.top + (panel.isUpward ? panelHeight(panel) - TITLE_PX : 0);
+  if (panel.title && titleTop + TITLE_PX > place.from && titleTop < place.to) {
+    surface.text(place.left + PADDING_PX, titleTop + TITLE_PX / 2 + 1, fitted(surface, panel.title, place.width - 2 * PADDING_PX), colours.ink, true);
   }
   const zoomDepth = place.zoom < 0 ? -1 : frames.depth[place.zoom]!;
   for (let depth = 0; depth < frames.levels.length; depth++) {

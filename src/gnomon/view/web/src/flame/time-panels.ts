@@ -1,28 +1,25 @@
 // What threads did in the order of time, as frames whose widths are durations.
 
 import type { Location, TimeOrder } from "../api";
-import { locationTitles } from "../location-picker";
 import type { Tree } from "../tree-model";
-import type { PanelFrames } from "./flame-panels";
+import { byPlace, placeTitle, type PanelFrames } from "./flame-panels";
 import type { OrderedFrames } from "./frames";
 
 /** A panel for each thread, in nanoseconds since the beginning of the window. */
 export function timePanels(tree: Tree, order: TimeOrder, locations: readonly Location[]): PanelFrames[] {
-  const titles = locationTitles(locations);
+  const known = new Map(locations.map((one) => [one.location, one]));
   const wide = (order.endNs - order.beginNs) / order.bins;
-  const panels: PanelFrames[] = [];
+  const panels: { place: Location; panel: PanelFrames }[] = [];
   let first = 0;
   order.lanes.forEach((location, lane) => {
     let behind = first;
     while (behind < order.n && order.lane[behind] === lane) behind++;
-    panels.push({
-      title: titles.get(location) ?? "",
-      frames: laneFrames(tree, order, first, behind, wide),
-      isUpward: false,
-    });
+    const place = known.get(location)!;
+    const frames = laneFrames(tree, order, first, behind, wide);
+    panels.push({ place, panel: { title: placeTitle(place, locations), frames, isUpward: false } });
     first = behind;
   });
-  return panels;
+  return panels.sort((a, b) => byPlace(a.place, b.place)).map((one) => one.panel);
 }
 
 function laneFrames(tree: Tree, order: TimeOrder, first: number, behind: number, wide: number): OrderedFrames {
