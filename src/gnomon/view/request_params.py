@@ -12,8 +12,8 @@ from gnomon.model.array_types import Ints
 
 QueryParams = Mapping[str, str]
 _LARGEST = 2**31 - 1
-EXACT = 2**53 - 1
-"""The largest whole number below which all are exact in a page."""
+LONGEST = 2**63 - 1
+"""The largest number of nanoseconds."""
 
 
 def integer(
@@ -31,7 +31,7 @@ def integer(
         return default
     if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
         raise UsageError(f"{name}={text[:40]!a} is not a whole number")
-    if len(text) > 18 or abs(int(text)) > largest:
+    if len(text) > 20 or abs(int(text)) > largest:
         raise UsageError(f"{name}={text[:40]!a} is too large")
     return int(text)
 

@@ -18,8 +18,9 @@ from gnomon.named_tuple import NamedTuple
 from gnomon.view.run_metadata import Dataset, positions
 
 _SECOND_NS = 1_000_000_000
-# What is longer or later than this was never measured: 30 years, and the year 2200.
-_SECONDS_MOST = 1_000_000_000
+# What is more than this was never measured: three months, the year 2200.
+_SECONDS_MOST = 8_000_000
+_WEIGHT_MOST = 10**18
 _LATEST_NS = 7_300_000_000_000_000_000
 
 
@@ -83,13 +84,13 @@ def intervals(metrics: Sequence[Metric]) -> str:
     """
     sampled = [one for one in metrics if lasts(one) and one.how == How.SAMPLED.value]
     counted = [one for one in metrics if lasts(one) and one.how != How.SAMPLED.value]
-    length = f"CAST(LEAST(GREATEST(weight, 0), {_SECONDS_MOST}) * {_SECOND_NS} AS BIGINT)"
+    length = f"CAST(LEAST(weight, {_SECONDS_MOST}) * {_SECOND_NS} AS BIGINT)"
     return (
         "SELECT COALESCE(repetition, 0) AS repetition, location, path, metric, time_ns, weight, "
         f"time_ns - CASE WHEN metric IN {_numbers(sampled)} THEN {length} ELSE 0 END AS begin_ns, "
         f"time_ns + CASE WHEN metric IN {_numbers(counted)} THEN {length} ELSE 0 END AS end_ns "
         f"FROM samples WHERE metric IN {_numbers(metrics)} AND location IS NOT NULL AND path >= 0 "
-        f"AND time_ns BETWEEN 0 AND {_LATEST_NS} AND isfinite(weight)"
+        f"AND time_ns BETWEEN 0 AND {_LATEST_NS} AND weight BETWEEN 0 AND {_WEIGHT_MOST}"
     )
 
 

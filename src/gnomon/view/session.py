@@ -21,7 +21,7 @@ from gnomon.view.open_run import MergedPart, OpenRun
 from gnomon.view.run_metadata import Dataset
 
 AT_CALLERS = ".caller"
-_WINDOW = re.compile(r"(?P<run>[^@]*)@(?P<begin>\d{1,18})-(?P<end>\d{1,18})")
+_WINDOW = re.compile(r"(?P<run>[^@]*)@(?P<begin>\d{1,19})-(?P<end>\d{1,19})")
 _WINDOWS_KEPT = 8
 _ENTRIES_LIMIT = 2000
 _OPEN_LIMIT = 256

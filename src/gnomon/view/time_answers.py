@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from gnomon.view import request_params
 from gnomon.view.open_run import OpenRun
-from gnomon.view.request_params import EXACT, QueryParams
+from gnomon.view.request_params import LONGEST, QueryParams
 from gnomon.view.sample_times import TimeSpan, in_bins
 from gnomon.view.time_order import BINS_MOST, time_order
 from gnomon.view.tree_answers import location_numbers, numbers, packed
@@ -34,8 +34,8 @@ def order(opened: OpenRun, asked: QueryParams) -> Response:
     """Return the frames of threads in the order of time."""
     time = opened.sampled_time()
     span = time.span(
-        request_params.integer(asked, "begin", 0, EXACT),
-        request_params.integer(asked, "end", min(time.length_ns, EXACT), EXACT),
+        request_params.integer(asked, "begin", 0, LONGEST),
+        request_params.integer(asked, "end", time.length_ns, LONGEST),
     )
     metrics = request_params.integers(asked, "metrics") or [opened.first_metric()]
     location = opened.location(request_params.integer(asked, "location", -1))

@@ -14,7 +14,7 @@ type Params = Readonly<Record<string, string>>;
 
 /** The window of the address, null for all of the time. */
 export function timeWindow(params: Params): TimeWindow | null {
-  const parts = /^(\d{1,15})-(\d{1,15})$/.exec(params["window"] ?? "");
+  const parts = /^(\d{1,19})-(\d{1,19})$/.exec(params["window"] ?? "");
   return parts ? { begin: Number(parts[1]), end: Number(parts[2]) } : null;
 }
 

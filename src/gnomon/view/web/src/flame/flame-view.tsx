@@ -98,6 +98,7 @@ function FlamePane(props: PaneProps) {
   const [menu, setMenu] = useState<(FramePlace & { x: number; y: number }) | null>(null);
   const isOfTime = chosen.running !== null;
   const metric = props.shown[0]!;
+  const names = props.shown.map((one) => one.name).join(" and ");
   const inclusive = (props.values.running ?? props.values.waiting)!.inclusive;
   const isAgainst = state.colouring === "difference" && props.baseline !== null;
   const unfit = isAgainst ? whyNoDifferences(props, params) : "";
@@ -194,7 +195,7 @@ function FlamePane(props: PaneProps) {
       ))}
       {shownTotal > 0 && panels.some((panel) => panel.frames.n > 0) ? (
         <FlameCanvas
-          label={`${PICTURE_LABELS[state.picture]} of ${metric.name}: ${formatQuantity(shownTotal, metric.unit)}`}
+          label={`${PICTURE_LABELS[state.picture]} of ${names}: ${formatQuantity(shownTotal, metric.unit)}`}
           panels={drawn}
           isSideBySide={state.split !== "together" && state.picture !== "sandwich"}
           zoom={zoom}
@@ -223,7 +224,7 @@ function FlamePane(props: PaneProps) {
         <span class="crumbs">
           {focus.frame >= 0
             ? drawn[focus.panel]!.describe(focus.frame)
-            : `${formatQuantity(shown, metric.unit)} of ${metric.name}, ${plural(panels.reduce((n, panel) => n + panel.frames.n, 0), "frame")}`}
+            : `${formatQuantity(shown, metric.unit)} of ${names}, ${plural(panels.reduce((n, panel) => n + panel.frames.n, 0), "frame")}`}
         </span>
         <ColourLegend legend={colours.legend} />
       </footer>
