@@ -148,8 +148,9 @@ def test_a_search_says_the_share_of_all_that_matches(page: Page, recorded: Serve
     page.keyboard.type("module:libm")
     note = page.locator(".flame-pane .tools .note[role=status]")
     expect(note).to_have_text(re.compile(r"frames match: .* % of all"))
-    visit(page, recorded, "#/tree?by=module&q=libm.so")
-    wanted = row_of(page, "libm.so.6").locator(".meter-text").first.inner_text()
+    page.evaluate("location.hash = '#/tree?by=module&q=libm.so'")
+    row = page.locator(".tree-row[aria-level='2']", has_text="libm.so.6")
+    wanted = row.locator(".meter-text").first.inner_text()
     visit(page, recorded, "#/flame?q=module%3Alibm")
     expect(note).to_have_text(re.compile(f" {re.escape(wanted)} % of all"))
     page.locator(".flame-scroll").focus()
@@ -174,7 +175,10 @@ def test_a_function_between_its_callers_and_what_it_calls(page: Page, recorded: 
     # Two threads run it: from main, and from what the library of C++ calls.
     assert {"main", "main::{lambda}::operator()"} <= {one.name for one in picture.frames}
     visit(page, recorded, "#/tree?by=callers&q=%22mesh%3A%3Aworker(int)%22")
-    row = row_of(page, "mesh::worker(int)")
+    # The function itself, and not where it calls others.
+    row = page.locator(".tree-row[aria-level='2']", has_text="worker(int)").filter(
+        has=page.locator(".name-text", has_text=re.compile(r"^mesh::worker\(int\)$"))
+    )
     expect(row.locator(".value").first).not_to_be_empty()
     total = values_of(row)[0]
     assert any(f"mesh::worker(int): {total}" in text for text in picture.texts)

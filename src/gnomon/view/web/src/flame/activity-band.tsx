@@ -148,7 +148,6 @@ function paint(
   sampledNs: number,
 ): void {
   const pen = scaledContext(canvas, width, HEIGHT_PX + AXIS_PX);
-  pen.clearRect(0, 0, width, HEIGHT_PX + AXIS_PX);
   const most = largest(activities) || 1;
   const { n } = activities[0]!;
   const wide = width / n;

@@ -63,16 +63,20 @@ export function FlameCanvas(props: Props) {
   const theme = useTheme();
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [size, setSize] = useState({ width: 800, height: 400 });
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  const painted = useRef(-1);
   const [hover, setHover] = useState<Hover | null>(null);
   const { boxes, height: content } = useMemo(
     () => arranged(panels, size.width, size.height, props.isSideBySide),
     [panels, size, props.isSideBySide],
   );
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const pane = box.current!;
-    const measure = () => setSize({ width: pane.clientWidth, height: pane.clientHeight });
+    const measure = () => {
+      const { clientWidth: width, clientHeight: height } = pane;
+      setSize((old) => (old.width === width && old.height === height ? old : { width, height }));
+    };
     const watch = new ResizeObserver(measure);
     watch.observe(pane);
     measure();
@@ -88,9 +92,11 @@ export function FlameCanvas(props: Props) {
 
   const paint = () => {
     const { width, height } = size;
+    if (width === 0) return;
     const pen = scaledContext(canvas.current!, width, height);
     const colours = drawingColours();
     const scrolled = box.current!.scrollTop;
+    painted.current = scrolled;
     pen.fillStyle = colours.ground;
     pen.fillRect(0, 0, width, height);
     const surface = new CanvasSurface(pen, themeValue("--sans"), colours.dim);
@@ -111,16 +117,17 @@ export function FlameCanvas(props: Props) {
       ),
     );
   };
-  useLayoutEffect(paint);
-  // Letters are of the page's font once that has come.
-  useEffect(() => void document.fonts.ready.then(() => canvas.current && paint()), []);
-
   // A flame graph stands on the lower edge; of several the first ones do.
   useLayoutEffect(() => {
     const [first] = panels;
     if (!first?.isUpward || (panels.length > 1 && !props.isSideBySide)) return;
     box.current!.scrollTop = boxes[0]!.top + panelHeight(first) + BETWEEN_PX - size.height;
   }, [panels.length, panels[0]?.isUpward, props.isSideBySide, content, size.height]);
+  useLayoutEffect(paint, [panels, boxes, zoom.panel, zoom.frame, focus.panel, focus.frame, theme]);
+  // Letters are of the page's font once that has come.
+  const painter = useRef(paint);
+  painter.current = paint;
+  useEffect(() => void document.fonts.ready.then(() => canvas.current && painter.current()), []);
 
   const placeAt = (event: MouseEvent): FramePlace => {
     const edge = canvas.current!.getBoundingClientRect();
@@ -212,6 +219,7 @@ export function FlameCanvas(props: Props) {
         aria-activedescendant={focus.frame >= 0 && focused ? "flame-focus" : undefined}
         onKeyDown={onKeyDown}
         onScroll={() => {
+          if (box.current!.scrollTop === painted.current) return;
           setHover(null);
           paint();
         }}
@@ -393,6 +401,7 @@ function drawingColours(): DrawingColours {
     ground: themeValue("--panel"),
     ink: themeValue("--ink"),
     dim: themeValue("--dim"),
+    several: themeValue("--line-strong"),
     line: themeValue("--line"),
     mark: themeValue("--flame-match"),
     focus: themeValue("--ink"),

@@ -55,7 +55,6 @@ export function usePictureFrames(
   unit: string,
 ): PictureFrames | null {
   const { running, waiting } = values;
-  const functions = useMemo(() => (tree ? functionNumbers(tree) : null), [tree]);
   const wholes = useMemo(() => {
     if (!tree || !(running || waiting)) return null;
     const places = placeNodes(tree, state.split, locations);
@@ -65,21 +64,22 @@ export function usePictureFrames(
   const { hide, fold, picture, middle, order } = state;
   const filters = `${hide.join("\n")}\u0000${fold.join("\n")}`;
   return useMemo(() => {
-    if (!tree || !functions || !wholes) return null;
+    if (!tree || !wholes) return null;
     const meant = (words: readonly string[]) => nodeTest(tree, words);
     const isHidden = meant(hide);
     const isFolded = meant(fold);
     const error = [isHidden, isFolded].find((one) => typeof one === "string");
     const changed = wholes.map(({ root, frames }) => {
       let left = frames;
-      if (typeof isHidden === "function") left = hidden(left, functions, isHidden);
-      if (typeof isFolded === "function") left = folded(left, functions, isFolded);
+      if (typeof isHidden === "function") left = hidden(left, functionNumbers(tree), isHidden);
+      if (typeof isFolded === "function") left = folded(left, functionNumbers(tree), isFolded);
       return { root, frames: left };
     });
     const total = sum(wholes.map((one) => one.frames));
     const rest = sum(changed.map((one) => one.frames));
     const common = { total, shownTotal: rest, hiddenValue: total - rest, error: typeof error === "string" ? error : "" };
     if (picture === "sandwich") {
+      const functions = functionNumbers(tree);
       const wanted = middle >= 0 && middle < tree.n ? functions[middle]! : -1;
       const all = changed[0]!.frames;
       const name = middle >= 0 && middle < tree.n ? tree.name(middle) : "";
@@ -109,7 +109,7 @@ export function usePictureFrames(
       panels.length = PANELS_MOST;
     }
     return { ...common, panels, scale: Math.max(0, ...panels.map((one) => one.frames.total)), notes };
-  }, [tree, functions, wholes, filters, picture, middle, order, unit]);
+  }, [tree, wholes, filters, picture, middle, order, unit]);
 }
 
 function sum(all: readonly Frames[]): number {

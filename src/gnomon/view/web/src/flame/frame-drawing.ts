@@ -29,6 +29,8 @@ export interface DrawingColours {
   readonly ground: string;
   readonly ink: string;
   readonly dim: string;
+  /** What is too narrow to have a colour of its own. */
+  readonly several: string;
   readonly line: string;
   readonly mark: string;
   readonly focus: string;
@@ -80,42 +82,58 @@ export function levelAt(panel: Panel, y: number): number {
   return panel.isUpward ? rows - 1 - row : row;
 }
 
-/** Frames that a span shows in part or in whole of a level, with those that lie close together. */
+type Visit = (frame: number, x: number, width: number, isSeveral: boolean) => void;
+
+/**
+ * Frames of a level that a span shows in part or in whole; what is too narrow, with what is beside it.
+ *
+ * @param isAlike Whether two narrow frames may be drawn as one.
+ */
 export function visitLevel(
   frames: OrderedFrames,
   depth: number,
   span: Span,
   width: number,
-  visit: (frame: number, x: number, width: number, isSeveral: boolean) => void,
+  isAlike: (a: number, b: number) => boolean,
+  visit: Visit,
 ): void {
   const level = frames.levels[depth]!;
   const scale = width / (span.to - span.from);
   const narrow = NARROW_PX / scale;
   let at = Math.max(0, behindValue(frames, level, span.from) - 1);
-  while (at < level.length) {
+  // Narrow frames that go on where the ones before them end: the first, and where they are.
+  let run = -1;
+  let runFrom = 0;
+  let runTo = 0;
+  const flush = () => {
+    if (run >= 0) visit(run, (runFrom - span.from) * scale, Math.max((runTo - runFrom) * scale, NARROW_PX), true);
+    run = -1;
+  };
+  for (; at < level.length; at++) {
     const frame = level[at]!;
     const start = frames.start[frame]!;
-    if (start >= span.to) return;
+    if (start >= span.to) break;
     const end = start + frames.value[frame]!;
-    if (end <= span.from) {
-      at++;
-      continue;
-    }
+    if (end <= span.from) continue;
     const left = Math.max(start, span.from);
-    const right = Math.min(end, span.to);
     if (end - start >= narrow) {
-      visit(frame, (left - span.from) * scale, (right - left) * scale, false);
-      at++;
+      flush();
+      visit(frame, (left - span.from) * scale, (Math.min(end, span.to) - left) * scale, false);
       continue;
     }
     // The frames that begin within this half pixel, in one; only the last of them can be wider.
     let next = Math.max(at + 1, behindValue(frames, level, start + narrow));
-    if (frames.value[level[next - 1]!]! >= narrow) next--;
+    if (next > at + 1 && frames.value[level[next - 1]!]! >= narrow) next--;
     const last = level[next - 1]!;
-    const until = Math.min(frames.start[last]! + frames.value[last]!, start + 2 * narrow, span.to);
-    visit(frame, (left - span.from) * scale, Math.max((until - left) * scale, NARROW_PX), next > at + 1);
-    at = next;
+    if (run >= 0 && (left > runTo + narrow || !isAlike(run, frame))) flush();
+    if (run < 0) {
+      run = frame;
+      runFrom = left;
+    }
+    runTo = Math.min(frames.start[last]! + frames.value[last]!, span.to);
+    at = next - 1;
   }
+  flush();
 }
 
 /** Where a panel is drawn, and what of it. */
@@ -139,16 +157,18 @@ export function drawPanel(surface: Surface, panel: Panel, place: Place, colours:
   if (panel.title && titleTop + TITLE_PX > place.from && titleTop < place.to) {
     surface.text(place.left + PADDING_PX, titleTop + TITLE_PX / 2 + 1, fitted(surface, panel.title, place.width - 2 * PADDING_PX), colours.ink, true);
   }
+  const { matches } = panel;
+  const isAlike = (a: number, b: number) => matches === null || matches[a] === matches[b];
   const zoomDepth = place.zoom < 0 ? -1 : frames.depth[place.zoom]!;
   for (let depth = 0; depth < frames.levels.length; depth++) {
     const y = place.top + levelTop(panel, depth);
     if (y + ROW_PX < place.from || y > place.to) continue;
-    visitLevel(frames, depth, place.span, place.width, (frame, begin, wide, isSeveral) => {
+    visitLevel(frames, depth, place.span, place.width, isAlike, (frame, begin, wide, isSeveral) => {
       const x = place.left + begin;
       const isDim = (panel.matches !== null && !panel.matches[frame]) || depth < zoomDepth;
       const isMatch = panel.matches !== null && panel.matches[frame] === 1;
       const gap = wide > 3 ? 1 : 0;
-      const fill = isDim ? colours.line : isMatch ? colours.mark : isSeveral ? colours.dim : panel.fillOf(frame);
+      const fill = isDim ? colours.line : isMatch ? colours.mark : isSeveral ? colours.several : panel.fillOf(frame);
       surface.rect(x, y, wide - gap, ROW_PX - 1, {
         fill,
         isHatched: panel.isHatched(frame) && !isSeveral,

@@ -35,16 +35,29 @@ export interface OrderedFrames extends Frames {
 
 export type FrameOrder = "value" | "name";
 
+const numbersOfTrees = new WeakMap<Tree, Int32Array>();
+
 /** Numbers of functions: nodes of one function, wherever it is called, have the same. */
 export function functionNumbers(tree: Tree): Int32Array {
-  const { kind, name, module, file } = tree.data;
-  const numbers = new Int32Array(tree.n);
-  const known = new Map<string, number>();
-  for (let node = 0; node < tree.n; node++) {
-    const key = `${kind[node]} ${name[node]} ${module[node]} ${file[node]}`;
+  let numbers = numbersOfTrees.get(tree);
+  if (!numbers) {
+    const { kind, name, module, file, strings, kinds } = tree.data;
+    const places = numbered(tree.n, (node) => name[node]! * strings.length + file[node]!);
+    const parts = numbered(tree.n, (node) => places[node]! * strings.length + module[node]!);
+    numbers = numbered(tree.n, (node) => parts[node]! * kinds.length + kind[node]!);
+    numbersOfTrees.set(tree, numbers);
+  }
+  return numbers;
+}
+
+function numbered(n: number, keyOf: (at: number) => number): Int32Array {
+  const numbers = new Int32Array(n);
+  const known = new Map<number, number>();
+  for (let at = 0; at < n; at++) {
+    const key = keyOf(at);
     let number = known.get(key);
     if (number === undefined) known.set(key, (number = known.size));
-    numbers[node] = number;
+    numbers[at] = number;
   }
   return numbers;
 }
@@ -137,19 +150,25 @@ export function treeFrames(
     if (parent >= 0) whole[parent]! += whole[at]!;
   }
   const place = new Int32Array(count).fill(-1);
-  const kept: number[] = [];
-  for (let at = 0; at < count; at++) if (whole[at]! > 0) place[at] = kept.push(at) - 1;
-  const parent = Int32Array.from(kept, (at) => {
+  let n = 0;
+  for (let at = 0; at < count; at++) if (whole[at]! > 0) place[at] = n++;
+  const frames = {
+    n,
+    parent: new Int32Array(n).fill(-1),
+    node: new Int32Array(n),
+    own: new Float64Array(n),
+    ownWaiting: new Float64Array(n),
+  };
+  for (let at = 0; at < count; at++) {
+    const frame = place[at]!;
+    if (frame < 0) continue;
     const above = tree.data.parent[first + at]! - first;
-    return above >= 0 ? place[above]! : -1;
-  });
-  return summed({
-    n: kept.length,
-    parent,
-    node: Int32Array.from(kept, (at) => first + at),
-    own: Float64Array.from(kept, (at) => own[at]!),
-    ownWaiting: Float64Array.from(kept, (at) => ownWaiting[at]!),
-  });
+    if (above >= 0) frames.parent[frame] = place[above]!;
+    frames.node[frame] = first + at;
+    frames.own[frame] = own[at]!;
+    frames.ownWaiting[frame] = ownWaiting[at]!;
+  }
+  return summed(frames);
 }
 
 export interface NodeValues {
@@ -188,8 +207,8 @@ export function ordered(tree: Tree, frames: Frames, order: FrameOrder): OrderedF
   for (let slot = 0; slot <= n; slot++) {
     const family = children.subarray(first[slot], first[slot + 1]);
     if (family.length < 2) continue;
-    if (rank) family.sort((a, b) => rank[frames.node[a]!]! - rank[frames.node[b]!]!);
-    else family.sort((a, b) => frames.value[b]! - frames.value[a]! || a - b);
+    if (rank) sortFamily(family, (a, b) => rank[frames.node[a]!]! - rank[frames.node[b]!]!);
+    else sortFamily(family, (a, b) => frames.value[b]! - frames.value[a]! || a - b);
   }
   const from = new Int32Array(n);
   const end = new Int32Array(n);
@@ -229,8 +248,13 @@ export function ordered(tree: Tree, frames: Frames, order: FrameOrder): OrderedF
     filled++;
     push(top + 1);
   }
-  const moved = (values: Float64Array) => Float64Array.from(from, (frame) => values[frame]!);
-  const node = Int32Array.from(from, (frame) => frames.node[frame]!);
+  const moved = (values: Float64Array) => {
+    const own = new Float64Array(n);
+    for (let frame = 0; frame < n; frame++) own[frame] = values[from[frame]!]!;
+    return own;
+  };
+  const node = new Int32Array(n);
+  for (let frame = 0; frame < n; frame++) node[frame] = frames.node[from[frame]!]!;
   const ofNode = new Int32Array(tree.n).fill(-1);
   for (let frame = n - 1; frame >= 0; frame--) ofNode[node[frame]!] = frame;
   return {
@@ -248,6 +272,20 @@ export function ordered(tree: Tree, frames: Frames, order: FrameOrder): OrderedF
     levels: levels.map((level) => Int32Array.from(level)),
     ofNode,
   };
+}
+
+/** Sort in place: most families are too small for what a sort of its own costs. */
+function sortFamily(family: Int32Array, order: (a: number, b: number) => number): void {
+  if (family.length > 16) {
+    family.sort(order);
+    return;
+  }
+  for (let at = 1; at < family.length; at++) {
+    const frame = family[at]!;
+    let to = at;
+    while (to > 0 && order(family[to - 1]!, frame) > 0) family[to] = family[--to]!;
+    family[to] = frame;
+  }
 }
 
 function nameRanks(tree: Tree): Float64Array {
