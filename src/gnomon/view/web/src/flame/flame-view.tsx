@@ -4,7 +4,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 
 import type { Grouping, Metric, ValuesQuery } from "../api";
 import { useTree, useValues } from "../api-cache";
-import { formatNumber, formatQuantity, formatShare, plural } from "../format";
+import { formatQuantity, formatShare, plural } from "../format";
 import { setParams, useRoute } from "../route";
 import { useShortcuts } from "../shortcuts";
 import "../styles/flame.css";
@@ -164,7 +164,7 @@ function FlamePane(props: PaneProps) {
         onSearched={() => toMatch(1)}
         onLeave={() => handle.current?.focus()}
         searchError={typeof filter === "string" ? filter : ""}
-        searchNote={found ? searchNote(found, total, metric.unit) : ""}
+        searchNote={found ? searchNote(found, state.picture === "sandwich" ? Number.NaN : total, metric.unit) : ""}
       >
         <SaveMenu name={run.title} handle={handle} />
         <button
@@ -267,11 +267,14 @@ function placeOf(picture: PictureFrames, node: string | undefined, panelParam: s
   return frame < 0 ? NO_FRAME : { panel, frame };
 }
 
+/** How many match, and what they come to; in a sandwich nothing adds up: its halves are the same time. */
 function searchNote(found: readonly { count: number; value: number }[], total: number, unit: string): string {
   const count = found.reduce((sum, one) => sum + one.count, 0);
   const value = found.reduce((sum, one) => sum + one.value, 0);
   if (count === 0) return "nothing matches";
-  return `${formatNumber(count)} ${count === 1 ? "frame matches" : "frames match"}: ${formatQuantity(value, unit)}, ${formatShare(value, total)} % of all`;
+  const matching = plural(count, "frame matches", "frames match");
+  if (Number.isNaN(total)) return matching;
+  return `${matching}: ${formatQuantity(value, unit)}, ${formatShare(value, total)} % of all`;
 }
 
 function offeredSplits({ tree, locations, run }: PaneProps): readonly Split[] {
