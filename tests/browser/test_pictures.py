@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from integration.mpi import OPEN_MPI, launch
 from playwright.sync_api import Page, expect
 from sampled_runs import Frame, Stack, write
 
@@ -45,9 +44,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     shutil.copy(PROGRAMS / "heat.py", folder)
     ran([GNOMON, "record", "--name", "heat", "--", sys.executable, "heat.py"], folder)
     shutil.copy(PROGRAMS / "ranks.c", folder)
-    build = [OPEN_MPI.command("mpicc"), "-g", "-O1", "-o", "ranks", "ranks.c", "-lm"]
-    ran(build, folder)
-    launch(OPEN_MPI, 8, GNOMON, "record", "--name", "ranks", "--", "./ranks", "4", folder=folder)
+    ran(["mpicc.openmpi", "-g", "-O1", "-o", "ranks", "ranks.c", "-lm"], folder)
+    eight = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "8"]
+    ran([*eight, GNOMON, "record", "--name", "ranks", "--", "./ranks", "4"], folder)
     write(folder / "waits", WAITS)
     runs = ["mesh", "slower", "heat", "ranks", "waits"]
     with Opened([GNOMON, "view", *runs, "--no-browser"], folder) as opened:

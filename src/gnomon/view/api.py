@@ -242,7 +242,7 @@ class _Api:
                     "sources": len(files),
                 },
                 "firstMetric": opened.first_metric(),
-                "sampledNs": opened.sampled_ns(),
+                "sampledNs": time_answers.sampled_ns(opened),
                 "sourceFiles": files,
                 "missingFiles": source_files.missing(
                     files, data.head, self._session.folders, data.source_text

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from gnomon.model.array_types import Floats, Ints
 from gnomon.model.region_kinds import RegionKind
 from gnomon.store.comparison import comparison_json
+from gnomon.view import contract_pictures
 from gnomon.view.data_table import TableColumn
 from gnomon.view.node_kinds import NodeKind
 from gnomon.view.open_run import MergedPart
@@ -39,6 +40,10 @@ ComparedPlace = comparison_json.ComparedPlace
 ComparedMachine = comparison_json.ComparedMachine
 ComparedRuns = comparison_json.ComparedRuns
 ComparisonDocument = comparison_json.ComparisonDocument
+# Of pictures of call paths.
+Activity = contract_pictures.Activity
+TimeOrder = contract_pictures.TimeOrder
+NodeDifferences = contract_pictures.NodeDifferences
 
 
 class RunTitle(TypedDict):
@@ -275,57 +280,6 @@ class Values(TypedDict):
     """A node's value is a part of the root's: not where parts are at the same time."""
     inclusive: Floats
     exclusive: Floats
-
-
-class Activity(TypedDict):
-    """What a metric comes to in each of many equal parts of a run's time."""
-
-    n: int
-    metric: int
-    unit: str
-    lengthNs: int
-    """Of all parts together."""
-    metrics: list[int]
-    """Those that can be seen over time."""
-    value: Floats
-
-
-class TimeOrder(TypedDict):
-    """What threads did in the order of time: frames, each below those that it calls.
-
-    Of a thread, frames come in the order in which they begin, the outer before the inner.
-    """
-
-    n: int
-    beginNs: int
-    endNs: int
-    bins: int
-    """Into how many equal parts the time from `beginNs` to `endNs` was divided."""
-    lanes: list[int]
-    """Numbers of locations, a lane for each."""
-    leftOut: int
-    """Locations that have less than these, and are not here."""
-    lane: Ints
-    depth: Ints
-    first: Ints
-    """The part of time in which a frame begins."""
-    last: Ints
-    """The part behind its last one."""
-    node: Ints
-    """Of the top-down tree."""
-    value: Floats
-
-
-class NodeDifferences(TypedDict):
-    """Pairs of nodes of two runs, in the order in which they were asked for."""
-
-    n: int
-    likely: float
-    """Below this p says that there is a difference."""
-    before: Floats
-    after: Floats
-    p: Floats
-    """Adjusted over all pairs; NaN where nobody can say."""
 
 
 class Summary(TypedDict):

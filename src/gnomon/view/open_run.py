@@ -11,8 +11,7 @@ import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.metrics.formula import Formula
-from gnomon.model.array_types import Floats
-from gnomon.model.metric import Aggregation, Metric
+from gnomon.model.metric import Metric
 from gnomon.named_tuple import NamedTuple
 from gnomon.view import (
     distribution,
@@ -148,13 +147,6 @@ class OpenRun:
             )
         return time
 
-    def sampled_ns(self) -> int:
-        """Return for how long the run has samples, 0 where it has none with a time."""
-        try:
-            return self.sampled_time().length_ns
-        except UsageError:
-            return 0
-
     def first_metric(self) -> int:
         """Return the metric to show first: one that parts of the program have, if any; or -1."""
         coverage = self.known()
@@ -254,29 +246,6 @@ class OpenRun:
             return node_values.path_values(self.data, metric, self.rows(number), location)
 
         return self.once(("paths", number, location), work)
-
-    def calls(self, by: str) -> Floats:
-        """Return how often each node was entered, NaN where that is not known."""
-        tree = self.tree(by)
-        calls = np.full(tree.n, np.nan)
-        if by == CALLERS:
-            # How often a function was entered is not how often each of its callers called it.
-            return calls
-        # Functions and sections may have no metric in common.
-        known = self.known()
-        others = [number for number, one in known.items() if one.has_regions]
-        for number in dict.fromkeys([self.first_metric(), *others[:1]]):
-            if number < 0:
-                continue
-            rows = self.rows(number)
-            counted = rows.chosen(~np.isnan(rows.calls))
-            counted = counted._replace(inclusive=counted.calls, exclusive=counted.calls)
-            plain = self.metric(number)._replace(
-                name="calls", formula="", aggregation=Aggregation.SUM.value, absent_is_zero=False
-            )
-            found = node_values.node_values(self.data, tree, plain, counted, -1).exclusive
-            calls = np.where(np.isnan(calls) & (found > 0), found, calls)
-        return calls
 
     def values(
         self, by: str, metric: int, location: int = -1, which: str = "total",

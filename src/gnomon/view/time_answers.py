@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from starlette.responses import Response
 
+from gnomon.errors import UsageError
 from gnomon.view import request_params
 from gnomon.view.open_run import OpenRun
 from gnomon.view.request_params import LONGEST, QueryParams
@@ -13,6 +14,14 @@ from gnomon.view.time_order import BINS_MOST, time_order
 from gnomon.view.tree_answers import location_numbers, numbers, packed
 
 _BINS = 1024
+
+
+def sampled_ns(opened: OpenRun) -> int:
+    """Return for how long a run has samples, 0 where it has none with a time."""
+    try:
+        return opened.sampled_time().length_ns
+    except UsageError:
+        return 0
 
 
 def activity(opened: OpenRun, asked: QueryParams) -> Response:

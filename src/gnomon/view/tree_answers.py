@@ -11,6 +11,7 @@ from starlette.responses import Response
 from gnomon.errors import UsageError
 from gnomon.model.array_types import Ints
 from gnomon.view import array_codec, distribution, node_details, request_params
+from gnomon.view.node_calls import node_calls
 from gnomon.view.node_kinds import node_kind
 from gnomon.view.open_run import OpenRun
 from gnomon.view.request_params import QueryParams
@@ -35,7 +36,7 @@ def tree(opened: OpenRun, asked: QueryParams) -> Response:
         "kinds": [node_kind(kind)._asdict() for kind in grouped.kinds],
         "notes": list(grouped.notes),
     }  # fmt: skip
-    calls = opened.calls(by)[first:]
+    calls = node_calls(opened, by)[first:]
     arrays = grouped.part(first, grouped.n).arrays() if first else grouped.arrays()
     arrays["region"] = numbers(opened.data.regions.number, arrays["region"])
     arrays["location"] = numbers(location_numbers(opened), arrays["location"])

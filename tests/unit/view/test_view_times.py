@@ -8,11 +8,11 @@ from typing import NamedTuple
 import duckdb
 import numpy as np
 import pytest
+from answer_types import faults
 from hypothesis import given
 from hypothesis import strategies as st
 from property_tests import examples
 from sampled_runs import EACH_NS, SECONDS_EACH, Frame, Stack, write
-from view.test_view_contract import faults
 from view_runs import ranks
 from view_server import serving
 
@@ -22,6 +22,7 @@ from gnomon.view.node_differences import node_differences
 from gnomon.view.open_run import OpenRun
 from gnomon.view.sample_times import TimeSpan, in_bins
 from gnomon.view.session import Session
+from gnomon.view.time_answers import sampled_ns
 from gnomon.view.time_order import time_order
 
 MAIN, SOLVE, DOT, READ = Frame("main"), Frame("solve"), Frame("dot"), Frame("load")
@@ -132,13 +133,13 @@ def test_what_is_no_window_is_no_run(session: Session, wrong: str) -> None:
 def test_a_window_is_not_closed_for_the_run(session: Session) -> None:
     with pytest.raises(UsageError, match="close the run"):
         session.close("1@0-1000000000")
-    assert session.run("1").sampled_ns() == LENGTH_NS
+    assert sampled_ns(session.run("1")) == LENGTH_NS
 
 
 def test_runs_without_samples_or_of_several_have_no_windows(tmp_path: Path) -> None:
     session = Session()
     session.open([str(ranks(tmp_path / "counted"))])
-    assert session.run("1").sampled_ns() == 0
+    assert sampled_ns(session.run("1")) == 0
     with pytest.raises(UsageError, match="measure with gnomon record"):
         session.run("1@0-5")
     session.open([str(write(tmp_path / name, STACKS)) for name in ("a", "b")], combined=True)
