@@ -333,11 +333,11 @@ class _Api:
         baseline, other = (
             self._session.run(request_params.text(body, name)) for name in ("a", "b")
         )
-        found = node_differences(
+        compared = node_differences(
             baseline, other, request_params.text(body, "metric"),
             request_params.numbers(body, "before"), request_params.numbers(body, "after"),
         )  # fmt: skip
-        return packed({"n": len(found.p), "likely": LIKELY}, found._asdict())
+        return packed({"n": len(compared.p), "likely": LIKELY}, compared._asdict())
 
 
 def _wanted(opened: OpenRun, asked: QueryParams) -> data_table.TableQuery:

@@ -70,11 +70,11 @@ def node_differences(
     is_exact = all(one.reproducible for one in metrics)
     margin = AT_LEAST_EMULATED if is_exact else AT_LEAST_ONE_RUN
     p = np.full(len(nodes_after), np.nan)
-    for at in range(len(nodes_after)):
-        values = before[:, at].tolist(), after[:, at].tolist()
-        found = _difference(*values, weights, is_exact=is_exact)
-        if found is not None:
-            p[at] = found.p_beyond(margin)
+    for pair in range(len(nodes_after)):
+        values = before[:, pair].tolist(), after[:, pair].tolist()
+        change = _difference(*values, weights, is_exact=is_exact)
+        if change is not None:
+            p[pair] = change.p_beyond(margin)
     judged = np.flatnonzero(~np.isnan(p))
     p[judged] = benjamini_hochberg(p[judged].tolist())
     return NodeDifferences(_centres(before), _centres(after), p)

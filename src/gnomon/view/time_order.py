@@ -121,20 +121,21 @@ def _runs(tree: Tree, cells: Longs, leaf: Ints, value: Floats, bins: int) -> lis
     depth_of = _depths(tree)
     depth = depth_of[leaf]
     node = leaf.copy()
-    found: list[list[Cells]] = []
+    levels: list[list[Cells]] = []
     for level in range(int(depth.max(initial=-1)), -1, -1):
-        at = np.flatnonzero(depth >= level)
-        runs = _begins(cells[at], node[at], bins)
+        inside = np.flatnonzero(depth >= level)
+        runs = _begins(cells[inside], node[inside], bins)
         begins = np.flatnonzero(runs)
-        ends = np.append(begins[1:], len(at)) - 1
-        first = cells[at[begins]]
-        found.append([
-            first // bins, np.full(len(begins), level), first % bins, cells[at[ends]] % bins + 1,
-            node[at[begins]], np.add.reduceat(value[at], begins),
+        ends = np.append(begins[1:], len(inside)) - 1
+        first = cells[inside[begins]]
+        last = cells[inside[ends]] % bins + 1
+        levels.append([
+            first // bins, np.full(len(begins), level), first % bins, last, node[inside[begins]],
+            np.add.reduceat(value[inside], begins),
         ])  # fmt: skip
-        up = at[depth_of[node[at]] == level]
+        up = inside[depth_of[node[inside]] == level]
         node[up] = tree.parent[node[up]]
-    columns: list[Cells] = [np.concatenate(parts) for parts in zip(*found, strict=True)] or [
+    columns: list[Cells] = [np.concatenate(parts) for parts in zip(*levels, strict=True)] or [
         np.zeros(0)
     ] * 6
     # As a walk over each lane meets them: those that begin first, the outer before the inner.

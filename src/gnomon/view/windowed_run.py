@@ -99,14 +99,14 @@ def _with_callers(data: Dataset, rows: dict[str, Cells]) -> dict[str, Cells]:
     begin, end = data.walk
     inclusive = _Sums(group * n + begin[path], rows["own"])
     samples = _Sums(group * n + begin[path], rows["n"].astype(np.float64))
-    base, at = every // n * n, every % n
-    low, high = base + begin[at], base + end[at]
+    base, place = every // n * n, every % n
+    low, high = base + begin[place], base + end[place]
     own = np.zeros(len(every))
     np.add.at(own, np.searchsorted(every, group * n + path), rows["own"])
     repetition, location, metric = places[:, every // n]
     return {
         "repetition": repetition.astype(np.int32), "location": location.astype(np.int32),
-        "path": data.paths.number[at].astype(np.int32), "metric": metric.astype(np.int32),
+        "path": data.paths.number[place].astype(np.int32), "metric": metric.astype(np.int32),
         "inclusive": inclusive.between(low, high), "exclusive": own,
         "raw": samples.between(low, high).round().astype(np.int64),
     }  # fmt: skip
