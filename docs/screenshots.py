@@ -60,6 +60,8 @@ PICTURES = (
             "Shift+F10",
             "ArrowDown",
             "Enter",
+            "/",
+            "Escape",
         ),
     ),
     Picture("time", "heat", "#/flame?picture=time&colour=language", "light"),
