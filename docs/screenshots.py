@@ -1,8 +1,9 @@
 """Takes the pictures of `gnomon view` that the documentation shows, of real runs made here.
 
-    .venv/bin/python docs/screenshots.py
+    .venv/bin/python docs/screenshots.py [NAME ...]
 
-Needs what `make test` needs: Chromium, Valgrind, a C and a Fortran compiler.
+Needs what `make test` needs: Chromium, Valgrind, Open MPI, C, C++ and Fortran compilers.
+NAME is that of a picture to take; without any, all are taken.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ PROGRAMS = HERE.parent / "tests" / "browser" / "programs"
 EXAMPLES = HERE.parent / "examples"
 IMAGES = HERE / "images"
 GNOMON = str(Path(sys.executable).with_name("gnomon"))
-RUNS = ("power", "longer", "uneven", "before", "after", "mesh")
+RUNS = ("power", "longer", "uneven", "before", "after", "mesh", "slower", "heat", "ranks")
 
 
 class Picture(NamedTuple):
-    """One picture: its name, the run, the place in the view, the theme, what to click first."""
+    """One picture: its name, the run, the place, the theme, what to click and press first."""
 
     name: str
     run: str
@@ -34,6 +35,7 @@ class Picture(NamedTuple):
     theme: str
     clicks: tuple[str, ...] = ()
     against: str = ""
+    keys: tuple[str, ...] = ()
 
 
 PICTURES = (
@@ -46,6 +48,25 @@ PICTURES = (
     Picture("compare", "after", "#/compare", "light", (), "before"),
     Picture("against", "longer", "#/tree", "dark", (), "power"),
     Picture("run", "uneven", "#/run", "light"),
+    Picture("flame", "mesh", "#/flame", "light"),
+    Picture("icicle", "heat", "#/flame?picture=icicle&colour=language", "dark"),
+    Picture(
+        "sandwich",
+        "mesh",
+        "#/flame?picture=icicle&q=__cbrt",
+        "light",
+        keys=(
+            "n",
+            "Shift+F10",
+            "ArrowDown",
+            "Enter",
+            "/",
+            "Escape",
+        ),
+    ),
+    Picture("time", "heat", "#/flame?picture=time&colour=language", "light"),
+    Picture("ranks", "ranks", "#/flame?picture=icicle&split=process", "dark"),
+    Picture("difference", "slower", "#/flame?colour=difference", "light", (), "mesh"),
 )
 
 
@@ -75,6 +96,15 @@ def make(folder: Path) -> None:
     run(GNOMON, "count", "--per", "thread", "-r", "4", "--name", "uneven", "--", "./threads")
     run("c++", "-g", "-O1", "-pthread", "-o", "mesh", "mesh.cpp")
     run(GNOMON, "record", "--name", "mesh", "--", "./mesh", "3000")
+    source = (PROGRAMS / "mesh.cpp").read_text(encoding="utf-8")
+    (folder / "mesh.cpp").write_text(source.replace("smooth(40", "smooth(70"), encoding="utf-8")
+    run("c++", "-g", "-O1", "-pthread", "-o", "mesh", "mesh.cpp")
+    run(GNOMON, "record", "--name", "slower", "--", "./mesh", "3000")
+    shutil.copy(PROGRAMS / "mesh.cpp", folder)
+    run(GNOMON, "record", "--name", "heat", "--", sys.executable, "heat.py")
+    run("mpicc", "-g", "-O1", "-o", "ranks", "ranks.c", "-lm")
+    run("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "8", GNOMON, "record", "--name",
+        "ranks", "--", "./ranks", "24")  # fmt: skip
     run("cc", "-O2", "-o", "stencil", "stencil.c", "-lm")
     for name, iterations in (("before", "60"), ("after", "78")):
         run(GNOMON, "count", "-r", "12", "--name", name, "--", "./stencil", "500", iterations)
@@ -92,6 +122,11 @@ def take(page: Page, address: str, picture: Picture) -> None:
     page.wait_for_timeout(3000)
     for what in picture.clicks:
         page.click(what, button="right")
+    if picture.keys:
+        page.locator(".flame-scroll").focus()
+    for key in picture.keys:
+        page.keyboard.press(key)
+        page.wait_for_timeout(500)
     page.mouse.move(640, 790)
     page.wait_for_timeout(1500)
     page.screenshot(path=IMAGES / f"view-{picture.name}.png")
@@ -112,6 +147,8 @@ def main() -> None:
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
                 for picture in PICTURES:
+                    if sys.argv[1:] and picture.name not in sys.argv[1:]:
+                        continue
                     page = browser.new_page(
                         viewport={"width": 1280, "height": 800},
                         color_scheme="dark" if picture.theme == "dark" else "light",

@@ -21,6 +21,7 @@ PATIENCE_MS = 90_000
 # What is there when a view can be used.
 READY = {
     "tree": ".tree-row.is-selected",
+    "flame": ".flame-scroll canvas",
     "table": ".table-row .value",
     "metrics": ".summary",
     "compare": ".compare-view",

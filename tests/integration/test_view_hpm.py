@@ -12,6 +12,7 @@ from hpm_files import hpmcount, rows
 from hpm_programs import run
 from python_programs import GETPPID, python
 
+from gnomon.view.node_calls import node_calls
 from gnomon.view.open_run import OpenRun
 from gnomon.view.session import Session
 
@@ -59,7 +60,7 @@ for turn in range(3):
     assert [tree.text(tree.name, at) for at in range(tree.n)][1:] == ["outer", "inner"]
     assert tree.parent.tolist()[1:] == [0, 1]
     assert dict(zip([tree.text(tree.name, at) for at in range(tree.n)],
-                    opened.calls("region").tolist(), strict=True))["inner"] == 3  # fmt: skip
+                    node_calls(opened, "region").tolist(), strict=True))["inner"] == 3  # fmt: skip
     assert opened.source_files() == [str(tmp_path / "prog.py")]
 
 

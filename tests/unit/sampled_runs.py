@@ -18,6 +18,8 @@ from gnomon.model.tables import (
 from gnomon.store import run_directory
 
 SECONDS_EACH = 0.01
+EACH_NS = 10_000_000
+STARTED_NS = 1_700_000_000 * 10**9
 HEAD = {
     "command": ["./app"], "hosts": [{"name": "node1", "cpus": 4}], "started": 1.7e9,
     "wall_seconds": 2.5, "exit_status": 0, "repetitions": 1, "unavailable": [], "warnings": [],
@@ -35,12 +37,16 @@ class Frame(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """Samples of one stack, outermost frame first."""
+    """Samples of one stack, outermost frame first, or a wait as long as these.
+
+    A thread has its stacks one after the other, from the beginning of the run on.
+    """
 
     frames: Sequence[Frame]
     samples: int
     tid: int = 100
     rank: int = -1
+    wait: str = ""
 
 
 def write(path: Path, stacks: Sequence[Stack], events: Mapping[str, float] | None = None) -> Path:
@@ -54,12 +60,19 @@ def write(path: Path, stacks: Sequence[Stack], events: Mapping[str, float] | Non
     locations, regions, paths = Table(LOCATIONS), Table(REGIONS), Table(PATHS)
     metrics, profile, samples = Table(METRICS), Table(PROFILE), Table(SAMPLES)
     weights = {"CPU time": SECONDS_EACH} | dict(events or {})
+    has_waits = any(stack.wait for stack in stacks)
     for number, name in enumerate(weights):
         metrics.add(
             metric=number, name=name, unit="s" if name == "CPU time" else "", formula="",
             how="sampled", component="samples", domain="user", scope="thread",
             description=f"{name}, sampled", aggregation="sum", absent_is_zero=True,
             reproducible=False, dilated=False,
+        )  # fmt: skip
+    if has_waits:
+        metrics.add(
+            metric=len(weights), name="Waiting time", unit="s", formula="", how="counted",
+            component="samples", domain="all", scope="thread", description="time of waits",
+            aggregation="sum", absent_is_zero=True, reproducible=False, dilated=False,
         )  # fmt: skip
     place_of: dict[tuple[int, int], int] = {}
     locations.add(location=0, parent=-1, kind="command", host="node1", rank=-1, pid=-1, tid=-1,
@@ -78,35 +91,51 @@ def write(path: Path, stacks: Sequence[Stack], events: Mapping[str, float] | Non
             )  # fmt: skip
     regions.add(region=0, kind="hpm", name="app", module="app", file="", line=0)
     paths.add(path=0, parent=-1, region=0)
-    region_of: dict[Frame, int] = {}
+    region_of: dict[tuple[str, Frame], int] = {}
+    clocks: dict[int, int] = {}
     path_of: dict[tuple[int, Frame], int] = {}
-    inclusive: dict[tuple[int, int], int] = {}
-    exclusive: dict[tuple[int, int], int] = {}
+    inclusive: dict[tuple[int, int, bool], int] = {}
+    exclusive: dict[tuple[int, int, bool], int] = {}
     for stack in stacks:
         place = place_of[stack.rank, stack.tid]
+        is_wait = stack.wait != ""
         at = 0
-        inclusive[place, at] = inclusive.get((place, at), 0) + stack.samples
-        for frame in stack.frames:
-            if frame not in region_of:
-                region_of[frame] = regions.add(
-                    region=len(regions), kind="cpu", name=frame.function, module=frame.module,
+        key = (place, at, is_wait)
+        inclusive[key] = inclusive.get(key, 0) + stack.samples
+        called = [("cpu", frame) for frame in stack.frames]
+        if is_wait:
+            called.append(("wait", Frame(stack.wait, file="", module="")))
+        for kind, frame in called:
+            if (kind, frame) not in region_of:
+                region_of[kind, frame] = regions.add(
+                    region=len(regions), kind=kind, name=frame.function, module=frame.module,
                     file=frame.file, line=frame.line,
                 )  # fmt: skip
-            key = (at, frame)
-            if key not in path_of:
-                path_of[key] = paths.add(path=len(paths), parent=at, region=region_of[frame])
-            at = path_of[key]
-            inclusive[place, at] = inclusive.get((place, at), 0) + stack.samples
-        exclusive[place, at] = exclusive.get((place, at), 0) + stack.samples
+            if (at, frame) not in path_of:
+                path_of[at, frame] = paths.add(
+                    path=len(paths), parent=at, region=region_of[kind, frame]
+                )
+            at = path_of[at, frame]
+            key = (place, at, is_wait)
+            inclusive[key] = inclusive.get(key, 0) + stack.samples
+        exclusive[key] = exclusive.get(key, 0) + stack.samples
+        clock = clocks.get(place, STARTED_NS)
+        clocks[place] = clock + stack.samples * EACH_NS
+        if is_wait:
+            samples.add(repetition=0, location=place, path=at, metric=len(weights),
+                        time_ns=clock, weight=stack.samples * SECONDS_EACH)  # fmt: skip
+            continue
         for number, weight in enumerate(weights.values()):
-            for _ in range(stack.samples):
+            for nth in range(stack.samples):
                 samples.add(repetition=0, location=place, path=at, metric=number,
-                            time_ns=len(samples), weight=weight)  # fmt: skip
-    for (place, at), count in inclusive.items():
-        for number, weight in enumerate(weights.values()):
+                            time_ns=clock + (nth + 1) * EACH_NS, weight=weight)  # fmt: skip
+    for (place, at, is_wait), count in inclusive.items():
+        own = exclusive.get((place, at, is_wait), 0)
+        of = {len(weights): SECONDS_EACH} if is_wait else dict(enumerate(weights.values()))
+        for number, weight in of.items():
             profile.add(
                 repetition=0, location=place, path=at, metric=number, inclusive=count * weight,
-                exclusive=exclusive.get((place, at), 0) * weight, raw=count,
+                exclusive=own * weight, raw=1 if is_wait else count,
             )  # fmt: skip
     tables = (locations, regions, paths, metrics, profile, samples)
     return run_directory.write(str(path), HEAD, tables, {})

@@ -9,11 +9,12 @@ from gnomon.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from gnomon.store.run import Run
 
-_WEIGHTS = """
+QUERY = """
 SELECT s.metric, m.name, COUNT(*), SUM(s.weight), SUM(s.weight * s.weight)
 FROM samples s JOIN metrics m USING (metric) WHERE m.how = 'sampled' AND isfinite(s.weight)
 GROUP BY s.metric, m.name
 """
+"""For the columns of `SampleWeights`."""
 
 
 class SampleWeights(NamedTuple):
@@ -40,4 +41,4 @@ def sample_weights(run: Run) -> list[SampleWeights]:
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
-    return [SampleWeights(*row) for row in run.query(_WEIGHTS, threads=1)]
+    return [SampleWeights(*row) for row in run.query(QUERY, threads=1)]

@@ -4,8 +4,9 @@ All is JSON unless said otherwise. An error is `{"error": sentence}` with status
 no such run, metric, column), 403 (no token, foreign host or page), 404 (no such address) or 422 (a
 run or file cannot be read). Numbers of metrics, locations and regions are those of the run's own
 tables. ID is the number of an open run; `ID.caller` is the same with inlined code charged to the
-functions and lines that call it. `location` restricts values to one location and what is in it.
-Values over repetitions are means. Typed arrays are as `packed` says.
+functions and lines that call it. Behind either, `@BEGIN-END` is what samples have between two
+moments, in nanoseconds since the first of them began. `location` restricts values to one location
+and what is in it. Values over repetitions are means. Typed arrays are as `packed` says.
 
 | request | answer |
 |---|---|
@@ -23,11 +24,14 @@ Values over repetitions are means. Typed arrays are as `packed` says.
 | `GET /api/runs/ID/spread?by=&node=&metric=&location=` | typed arrays: a node at each place |
 | `GET /api/runs/ID/node?by=&node=&location=` | everything known of a node |
 | `GET /api/runs/ID/nodeOfLine?by=&file=&line=` | the node in which a line has most |
+| `GET /api/runs/ID/activity?metric=&location=&bins=` | typed arrays: a metric over time |
+| `GET /api/runs/ID/order?metrics=&location=&begin=&end=&bins=` | typed arrays: frames over time |
 | `GET /api/runs/ID/table?name=&metrics=&location=&sort=&order=...` | rows, see `TableWanted` |
 | `GET /api/runs/ID/export?...&format=` | what the table shows, all of it, as a file: csv or json |
 | `GET /api/runs/ID/source?file=&choice=` | a source file that the run names |
 | `POST /api/runs/ID/sources {directory}` | looks for missing sources in one more directory |
 | `GET /api/runs/ID/lines?file=&metrics=&location=` | values of each line of a source file |
+| `POST /api/differences {a, b, metric, before, after}` | typed arrays: pairs of nodes compared |
 | `GET /api/compare?a=&b=&per=&metric=` | what `gnomon compare A B --json` says |
 """
 
@@ -54,6 +58,7 @@ from gnomon.view import (
     node_details,
     request_params,
     table_registry,
+    time_answers,
     tree_answers,
     tree_builders,
 )
@@ -61,7 +66,7 @@ from gnomon.view.open_run import OpenRun
 from gnomon.view.request_params import QueryParams
 from gnomon.view.security import refused
 from gnomon.view.session import Session, SessionRun, listing
-from gnomon.view.tree_answers import as_json
+from gnomon.view.tree_answers import as_json, packed
 
 _ROWS = 200
 _CANNOT_READ = 422
@@ -75,6 +80,7 @@ def routes(session: Session) -> list[Route]:
         "/tree": tree_answers.tree, "/values": tree_answers.values,
         "/spread": tree_answers.spread, "/node": tree_answers.node,
         "/nodeOfLine": tree_answers.node_of_line,
+        "/activity": time_answers.activity, "/order": time_answers.order,
         "/table": api.table, "/export": api.export, "/source": api.source, "/lines": api.lines,
     }  # fmt: skip
     of_runs = [
@@ -87,6 +93,7 @@ def routes(session: Session) -> list[Route]:
         Route("/api/open", _posted(api.open), methods=["POST"]),
         Route("/api/combine", _posted(api.combine), methods=["POST"]),
         Route("/api/close", _posted(api.close), methods=["POST"]),
+        Route("/api/differences", _posted(api.differences), methods=["POST"]),
         Route("/api/runs/{id}/sources", _posted(api.add_sources), methods=["POST"]),
         *of_runs,
     ]
@@ -235,6 +242,7 @@ class _Api:
                     "sources": len(files),
                 },
                 "firstMetric": opened.first_metric(),
+                "sampledNs": time_answers.sampled_ns(opened),
                 "sourceFiles": files,
                 "missingFiles": source_files.missing(
                     files, data.head, self._session.folders, data.source_text
@@ -317,6 +325,19 @@ class _Api:
         return as_json(
             _finite(compare_runs(one, other, asked.get("per", ""), asked.get("metric", "")))
         )
+
+    def differences(self, body: Mapping[str, Any], _: str) -> Response:
+        from gnomon.store.comparison.model import LIKELY
+        from gnomon.view.node_differences import node_differences
+
+        baseline, other = (
+            self._session.run(request_params.text(body, name)) for name in ("a", "b")
+        )
+        compared = node_differences(
+            baseline, other, request_params.text(body, "metric"),
+            request_params.numbers(body, "before"), request_params.numbers(body, "after"),
+        )  # fmt: skip
+        return packed({"n": len(compared.p), "likely": LIKELY}, compared._asdict())
 
 
 def _wanted(opened: OpenRun, asked: QueryParams) -> data_table.TableQuery:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from gnomon.model.array_types import Floats, Ints
 from gnomon.model.region_kinds import RegionKind
 from gnomon.store.comparison import comparison_json
+from gnomon.view import contract_pictures
 from gnomon.view.data_table import TableColumn
 from gnomon.view.node_kinds import NodeKind
 from gnomon.view.open_run import MergedPart
@@ -39,6 +40,10 @@ ComparedPlace = comparison_json.ComparedPlace
 ComparedMachine = comparison_json.ComparedMachine
 ComparedRuns = comparison_json.ComparedRuns
 ComparisonDocument = comparison_json.ComparisonDocument
+# Of pictures of call paths.
+Activity = contract_pictures.Activity
+TimeOrder = contract_pictures.TimeOrder
+NodeDifferences = contract_pictures.NodeDifferences
 
 
 class RunTitle(TypedDict):
@@ -168,6 +173,8 @@ class Run(RunTitle):
     counts: Counts
     firstMetric: int
     """The metric to show first; -1 where the run has none."""
+    sampledNs: int
+    """For how long there are samples with a time; 0 for none."""
     sourceFiles: list[str]
     missingFiles: list[str]
     """Those of them that are not on this machine, when the run was looked at."""

@@ -13,6 +13,7 @@ from gnomon.model.array_types import Cells, Flags, Longs, Texts
 from gnomon.named_tuple import NamedTuple
 from gnomon.view import profile_rows
 from gnomon.view.distribution import to_jsonable
+from gnomon.view.node_calls import node_calls
 from gnomon.view.open_run import OpenRun
 from gnomon.view.tree import Tree
 from gnomon.view.tree_builders import FUNCTION
@@ -238,7 +239,7 @@ def _of_nodes(opened: OpenRun, tree: Tree, nodes: Longs, wanted: TableQuery) -> 
                     TableColumn(name, name, "number", shows="number"),
                     np.where(numbers < 0, np.nan, numbers),
                 )
-    calls = opened.calls(tree.by)[nodes]
+    calls = node_calls(opened, tree.by)[nodes]
     if not np.isnan(calls).all():
         add(TableColumn("calls", "calls", "number"), calls)
     for number in _chosen(opened, wanted, tree):

@@ -7,6 +7,8 @@ A damaged file can bring down the database that reads it; the other runs have ot
 
 from __future__ import annotations
 
+import copy
+import itertools
 import os
 import stat
 import threading
@@ -34,6 +36,7 @@ _TYPES = {"INTEGER": np.int32, "BIGINT": np.int64, "DOUBLE": np.float64, "VARCHA
 # What stands in arrays where a table has NULL.
 _NONE = {"INTEGER": "0", "BIGINT": "0", "DOUBLE": "'nan'::DOUBLE", "VARCHAR": "''",
          "BOOLEAN": "FALSE"}  # fmt: skip
+_SCHEMAS = itertools.count()
 _THREADS_MOST = 8
 # Messages of DuckDB's may quote a damaged name that is no UTF-8.
 _FAILURES = (duckdb_module().Error, UnicodeDecodeError, MemoryError)
@@ -47,6 +50,9 @@ class Tables:
     Args:
         name: what to call the run in errors.
         threads: how many threads read them at once.
+
+    Attributes:
+        schema: of the database, whose tables come first; "" for none.
     """
 
     def __init__(self, name: str, threads: int = _THREADS_MOST) -> None:
@@ -63,6 +69,7 @@ class Tables:
         self._lock = threading.Lock()
         self._name = name
         self._run: Run | None = None
+        self.schema = ""
 
     @classmethod
     def of_run(cls, run: Run) -> Tables:
@@ -103,6 +110,13 @@ class Tables:
         except RunDirectoryError:
             tables.close()
             raise
+        return tables
+
+    def derived(self) -> Tables:
+        """Return these tables, before them those that are made in a schema of their own."""
+        tables = copy.copy(self)
+        tables.schema = f"derived{next(_SCHEMAS)}"
+        tables.execute(f"CREATE SCHEMA {tables.schema}")
         return tables
 
     def arrays(self, sql: str, values: Sequence[Any] = ()) -> Arrays:
@@ -153,7 +167,8 @@ class Tables:
         """Make a table from arrays."""
         with self._lock:
             self._connection.register("arrived", dict(columns))
-            self._connection.execute(f"CREATE TABLE {name} AS SELECT {wanted} FROM arrived")
+            place = f"{self.schema}.{name}" if self.schema else name
+            self._connection.execute(f"CREATE TABLE {place} AS SELECT {wanted} FROM arrived")
             self._connection.unregister("arrived")
 
     def execute(self, statement: str) -> None:
@@ -185,13 +200,19 @@ class Tables:
         to.keep(name, self.arrays(f"SELECT {columns} FROM {table.name}"), _with_none(table))
 
     def close(self) -> None:
-        """Forget the tables."""
+        """Forget the tables; of those in a schema, no others."""
         with self._lock:
-            self._connection.close()
+            if self.schema:
+                self._connection.execute(f"DROP SCHEMA {self.schema} CASCADE")
+            else:
+                self._connection.close()
 
     def _cursor(self) -> DuckDBPyConnection:
         with self._lock:
-            return self._connection.cursor()
+            cursor = self._connection.cursor()
+        if self.schema:
+            cursor.execute(f"SET search_path = '{self.schema},main'")
+        return cursor
 
     def _refusal(self, error: Exception) -> RunDirectoryError:
         """Return which table is at fault; what DuckDB says of it is for its own users."""

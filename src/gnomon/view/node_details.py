@@ -12,6 +12,7 @@ from gnomon.model.array_types import Cells, Flags, Floats, Ints
 from gnomon.model.metric import Metric
 from gnomon.view import node_values, profile_rows
 from gnomon.view.distribution import to_jsonable
+from gnomon.view.node_calls import node_calls
 from gnomon.view.open_run import OpenRun
 from gnomon.view.tree import CALLERS, Tree, is_place
 
@@ -69,7 +70,7 @@ def _facts(opened: OpenRun, tree: Tree, number: int, regions: int) -> list[dict[
         "parts": str(int(tree.end[number]) - number - 1 or ""),
         "regions": str(regions or ""),
     }
-    calls = opened.calls(tree.by)[number]
+    calls = node_calls(opened, tree.by)[number]
     if np.isfinite(calls):
         facts["calls"] = f"{calls:.0f}"
     if tree.location[number] >= 0:

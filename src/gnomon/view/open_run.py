@@ -11,14 +11,14 @@ import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.metrics.formula import Formula
-from gnomon.model.array_types import Floats
-from gnomon.model.metric import Aggregation, Metric
+from gnomon.model.metric import Metric
 from gnomon.named_tuple import NamedTuple
 from gnomon.view import (
     distribution,
     metric_coverage,
     node_values,
     profile_rows,
+    sample_times,
     section_shares,
     tree_builders,
 )
@@ -30,6 +30,7 @@ from gnomon.view.node_values import NodeValues, PathValues
 from gnomon.view.path_names import Names
 from gnomon.view.profile_rows import ProfileRows
 from gnomon.view.run_metadata import Dataset
+from gnomon.view.sample_times import SampledTime
 from gnomon.view.tree import CALLERS, GROUPINGS, Tree
 
 T = TypeVar("T")
@@ -51,11 +52,14 @@ class MergedPart(NamedTuple):
 
 
 class OpenRun:
-    """One of the runs that are open; its methods may be called from any thread."""
+    """One of the runs that are open; its methods may be called from any thread.
+
+    One with a `base` has the paths, trees and names of that.
+    """
 
     def __init__(
         self, number: str, kind: str, path: str, title: str, data: Dataset,
-        parts: tuple[MergedPart, ...] = (),
+        parts: tuple[MergedPart, ...] = (), base: OpenRun | None = None,
     ) -> None:  # fmt: skip
         self.id = number
         self.kind = kind
@@ -63,6 +67,7 @@ class OpenRun:
         self.title = title
         self.data = data
         self.parts = parts
+        self._base = base
         self.inputs = FormulaInputs(data)
         self._lock = threading.RLock()
         self._rows: OrderedDict[int, ProfileRows] = OrderedDict()
@@ -124,6 +129,24 @@ class OpenRun:
         """Return what one sample adds to a metric's values; None for those that are not sampled."""
         return self.once("weights", lambda: metric_coverage.sample_weights(self.data)).get(metric)
 
+    def sampled_time(self) -> SampledTime:
+        """Return the time in which the run has samples.
+
+        Raises:
+            UsageError: it has none with a time, or is several runs.
+            RunDirectoryError: the tables cannot be read.
+        """
+        if self._base is not None:
+            return self._base.sampled_time()
+        if self.parts:
+            raise UsageError(f"{self.title}: runs that were combined have no time in common")
+        time = self.once("time", lambda: sample_times.sampled_time(self.data))
+        if time is None:
+            raise UsageError(
+                f"{self.title}: it has no samples with a time; measure with gnomon record"
+            )
+        return time
+
     def first_metric(self) -> int:
         """Return the metric to show first: one that parts of the program have, if any; or -1."""
         coverage = self.known()
@@ -164,6 +187,8 @@ class OpenRun:
         """
         if by not in GROUPINGS and by != tree_builders.FUNCTION:
             raise UsageError(f"by {by[:40]!a}: there are {', '.join(GROUPINGS)}")
+        if self._base is not None:
+            return self._base.tree(by)
         with self._lock:
             if by == CALLERS:
                 return self._callers_tree().tree()
@@ -178,6 +203,8 @@ class OpenRun:
             UsageError: there is no such grouping or node.
             RunDirectoryError: the tables cannot be read.
         """
+        if self._base is not None:
+            return self._base.grown(by, node)
         tree = self.tree(by)
         if not 0 <= node < tree.n:
             raise UsageError(f"there is no node {node} in the tree by {by}")
@@ -219,29 +246,6 @@ class OpenRun:
             return node_values.path_values(self.data, metric, self.rows(number), location)
 
         return self.once(("paths", number, location), work)
-
-    def calls(self, by: str) -> Floats:
-        """Return how often each node was entered, NaN where that is not known."""
-        tree = self.tree(by)
-        calls = np.full(tree.n, np.nan)
-        if by == CALLERS:
-            # How often a function was entered is not how often each of its callers called it.
-            return calls
-        # Functions and sections may have no metric in common.
-        known = self.known()
-        others = [number for number, one in known.items() if one.has_regions]
-        for number in dict.fromkeys([self.first_metric(), *others[:1]]):
-            if number < 0:
-                continue
-            rows = self.rows(number)
-            counted = rows.chosen(~np.isnan(rows.calls))
-            counted = counted._replace(inclusive=counted.calls, exclusive=counted.calls)
-            plain = self.metric(number)._replace(
-                name="calls", formula="", aggregation=Aggregation.SUM.value, absent_is_zero=False
-            )
-            found = node_values.node_values(self.data, tree, plain, counted, -1).exclusive
-            calls = np.where(np.isnan(calls) & (found > 0), found, calls)
-        return calls
 
     def values(
         self, by: str, metric: int, location: int = -1, which: str = "total",

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from gnomon.errors import UsageError
+from gnomon.model.array_types import Ints
 
 QueryParams = Mapping[str, str]
 _LARGEST = 2**31 - 1
+LONGEST = 2**63 - 1
+"""The largest number of nanoseconds."""
 
 
-def integer(asked: QueryParams, name: str, default: int | None = None) -> int:
+def integer(
+    asked: QueryParams, name: str, default: int | None = None, largest: int = _LARGEST
+) -> int:
     """Return a whole number, or the default where there is none.
 
     Raises:
-        UsageError: it is missing without a default, or no number of 32 bits.
+        UsageError: it is missing without a default, no number, or beyond the largest (of 32 bits).
     """
     text = asked.get(name)
     if text is None or text == "":
@@ -24,7 +31,7 @@ def integer(asked: QueryParams, name: str, default: int | None = None) -> int:
         return default
     if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
         raise UsageError(f"{name}={text[:40]!a} is not a whole number")
-    if len(text) > 11 or abs(int(text)) > _LARGEST:
+    if len(text) > 20 or abs(int(text)) > largest:
         raise UsageError(f"{name}={text[:40]!a} is too large")
     return int(text)
 
@@ -60,3 +67,17 @@ def text(body: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise UsageError(f"'{name}' is not a string")
     return value
+
+
+def numbers(body: Mapping[str, Any], name: str) -> Ints:
+    """Return a list of whole numbers of 32 bits as an array.
+
+    Raises:
+        UsageError: there is none.
+    """
+    listed = body.get(name)
+    if not isinstance(listed, list) or not all(
+        type(one) is int and abs(one) <= _LARGEST for one in listed
+    ):
+        raise UsageError(f"'{name}' is not a list of whole numbers")
+    return np.array(listed, dtype=np.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -102,6 +103,15 @@ class Dataset:
         self.head = head
         self.tables = tables
         self._together: dict[tuple[int, int], OverallTimes] = {}
+
+    def with_tables(self, tables: Tables) -> Dataset:
+        """Return the same run with tables in which metrics and values are others."""
+        data = copy.copy(self)
+        data.tables = tables
+        data._together = {}
+        for name in ("metrics", "metric_of", "is_dilated"):
+            data.__dict__.pop(name, None)
+        return data
 
     @cached_property
     def has_sections(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,11 +15,14 @@ from gnomon.capabilities import readers
 from gnomon.errors import GnomonError, RunDirectoryError, UsageError
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import inlined_calls, run_directory, table_limits
+from gnomon.view import windowed_run
 from gnomon.view.database import Tables, check_regular
 from gnomon.view.open_run import MergedPart, OpenRun
 from gnomon.view.run_metadata import Dataset
 
 AT_CALLERS = ".caller"
+_WINDOW = re.compile(r"(?P<run>[^@]*)@(?P<begin>\d{1,19})-(?P<end>\d{1,19})")
+_WINDOWS_KEPT = 8
 _ENTRIES_LIMIT = 2000
 _OPEN_LIMIT = 256
 
@@ -58,6 +62,7 @@ class Session:
 
         self._opened: dict[str, OpenRun] = {}
         self._at_callers: dict[str, OpenRun] = {}
+        self._windows: dict[str, OpenRun] = {}
         self._lock = threading.Lock()
         self._charging = threading.Lock()
         self._numbers = 0
@@ -73,15 +78,31 @@ class Session:
     def run(self, number: str) -> OpenRun:
         """Return the open run with a number; behind it AT_CALLERS charges inlined code to callers.
 
+        Behind that, `@BEGIN-END` is what it had from one nanosecond of its samples to another.
+
         Raises:
-            UsageError: nothing is, or it does not say which calls were inlined.
+            UsageError: nothing is, or it does not say which calls were inlined, or has no samples
+                of that time.
             RunDirectoryError: it cannot be read any more.
         """
+        window = _WINDOW.fullmatch(number)
+        if window:
+            return self._within(number, self.run(window["run"]), window)
         with self._lock:
             opened = self._opened.get(number.removesuffix(AT_CALLERS))
         if opened is None:
             raise UsageError(f"no open run {number[:40]!a}; open it again")
         return self._charged(opened) if number.endswith(AT_CALLERS) else opened
+
+    def _within(self, number: str, opened: OpenRun, window: re.Match[str]) -> OpenRun:
+        with self._charging:
+            part = self._windows.pop(number, None)
+            if part is None:
+                part = windowed_run.within(opened, int(window["begin"]), int(window["end"]))
+            self._windows[number] = part
+            while len(self._windows) > _WINDOWS_KEPT:
+                self._windows.pop(next(iter(self._windows))).close()
+            return part
 
     def _charged(self, opened: OpenRun) -> OpenRun:
         with self._charging:
@@ -184,11 +205,15 @@ class Session:
         Raises:
             UsageError: nothing is open under that number.
         """
+        if "@" in number:
+            raise UsageError(f"{number[:40]!a} is a part of a run's time; close the run")
         closed = [self.run(number)]
         closed += [one for one in self.runs() if number in {part.id for part in one.parts}]
         with self._lock, self._charging:
             for run in list(closed):
                 self._opened.pop(run.id, None)
+                for window in [one for one, part in self._windows.items() if part.id == run.id]:
+                    del self._windows[window]
                 charged = self._at_callers.pop(run.id, run)
                 closed += [charged] if charged is not run else []
         del run, charged

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from gnomon.errors import UsageError
 from gnomon.model.array_types import Ints
 from gnomon.view import array_codec, distribution, node_details, request_params
+from gnomon.view.node_calls import node_calls
 from gnomon.view.node_kinds import node_kind
 from gnomon.view.open_run import OpenRun
 from gnomon.view.request_params import QueryParams
@@ -35,11 +36,11 @@ def tree(opened: OpenRun, asked: QueryParams) -> Response:
         "kinds": [node_kind(kind)._asdict() for kind in grouped.kinds],
         "notes": list(grouped.notes),
     }  # fmt: skip
-    calls = opened.calls(by)[first:]
+    calls = node_calls(opened, by)[first:]
     arrays = grouped.part(first, grouped.n).arrays() if first else grouped.arrays()
-    arrays["region"] = _numbers(opened.data.regions.number, arrays["region"])
-    arrays["location"] = _numbers(_location_numbers(opened), arrays["location"])
-    return _packed(header, {**arrays, "calls": calls[: grouped.n - first]})
+    arrays["region"] = numbers(opened.data.regions.number, arrays["region"])
+    arrays["location"] = numbers(location_numbers(opened), arrays["location"])
+    return packed(header, {**arrays, "calls": calls[: grouped.n - first]})
 
 
 def values(opened: OpenRun, asked: QueryParams) -> Response:
@@ -55,7 +56,7 @@ def values(opened: OpenRun, asked: QueryParams) -> Response:
         "unit": metric.unit, "how": metric.how, "told": opened.told(metric.metric, location, which),
         "isShared": opened.is_shared(by, metric.metric, location, which),
     }  # fmt: skip
-    return _packed(header, node_values._asdict())
+    return packed(header, node_values._asdict())
 
 
 def spread(opened: OpenRun, asked: QueryParams) -> Response:
@@ -75,8 +76,8 @@ def spread(opened: OpenRun, asked: QueryParams) -> Response:
         },
     }  # fmt: skip
     arrays = {name: getattr(grid, name) for name in ("row", "column", "inclusive", "exclusive")}
-    locations = _numbers(_location_numbers(opened), grid.location)
-    return _packed(header, {"location": locations, **arrays})
+    locations = numbers(location_numbers(opened), grid.location)
+    return packed(header, {"location": locations, **arrays})
 
 
 def node(opened: OpenRun, asked: QueryParams) -> Response:
@@ -93,15 +94,17 @@ def node_of_line(opened: OpenRun, asked: QueryParams) -> Response:
     return as_json({"node": node_details.node_of_line(opened, by, file, line)})
 
 
-def _packed(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Response:
+def packed(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Response:
+    """Return an answer of typed arrays."""
     return Response(array_codec.pack(header, arrays), media_type="application/octet-stream")
 
 
-def _location_numbers(opened: OpenRun) -> Ints:
+def location_numbers(opened: OpenRun) -> Ints:
+    """Return the run's own number of each location."""
     return np.array([one.location for one in opened.data.locations], dtype=np.int32)
 
 
-def _numbers(numbers: Ints, positions: Ints) -> Ints:
+def numbers(numbers: Ints, positions: Ints) -> Ints:
     """Return the run's own numbers of positions, -1 for none."""
     if not len(numbers):
         return positions

@@ -22,7 +22,8 @@ from gnomon.view.session import Session
 
 WEB = Path(__file__).parents[3] / "src" / "gnomon" / "view" / "web"
 PARTS = ("", "/metrics", "/locations", "/tables", "/tree", "/values", "/spread", "/node",
-         "/nodeOfLine", "/table", "/export", "/source", "/lines", "/sources")  # fmt: skip
+         "/nodeOfLine", "/activity", "/order", "/table", "/export", "/source", "/lines",
+         "/sources")  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -123,6 +123,7 @@ RANDOM_STACKS = st.lists(
         st.integers(1, 9),
         st.integers(100, 102),
         st.integers(-1, 1),
+        st.just(""),
     ),
     min_size=1,
     max_size=12,

@@ -17,6 +17,7 @@ from view_runs import Place, Quantity, Region, Value, ranks, write
 from gnomon.errors import RunDirectoryError, UsageError
 from gnomon.store.hotspots import hotspots
 from gnomon.view import data_table, distribution, node_details, profile_rows
+from gnomon.view.node_calls import node_calls
 from gnomon.view.open_run import OpenRun
 from gnomon.view.session import Session
 from gnomon.view.tree import GROUPINGS
@@ -168,7 +169,7 @@ def test_calls_are_those_of_all_places(tmp_path: Path) -> None:
     view = opened(ranks(tmp_path / "run"))
     tree = view.tree("region")
     calls = dict(zip([tree.text(tree.name, at) for at in range(tree.n)],
-                     view.calls("region").tolist(), strict=True))  # fmt: skip
+                     node_calls(view, "region").tolist(), strict=True))  # fmt: skip
     assert calls == {"app": 1, "solve": 12, "halo": 24}
 
 

@@ -40,10 +40,10 @@ from gnomon.store.comparison.samples import (
 from gnomon.units import printable
 
 # The same program, measured at two times, differs by more than its repetitions do (docs: compare).
-_AT_LEAST_ONE_RUN = 0.02
+AT_LEAST_ONE_RUN = 0.02
 _AT_LEAST_RUNS = 0.01
 # The environment and the length of its name cost a program a few instructions.
-_AT_LEAST_EMULATED = 0.001
+AT_LEAST_EMULATED = 0.001
 # What has less than this of a metric, on both sides, is not tried: it cannot matter.
 _LEAST_SHARE = 0.001
 
@@ -181,14 +181,14 @@ def _row(
         margin = _AT_LEAST_RUNS
     else:
         before, after = ([value for run in runs for value in run] for runs in (ones, others))
-        margin = _AT_LEAST_ONE_RUN
+        margin = AT_LEAST_ONE_RUN
     said = (*baseline.quantities.get(name, ()), *other.quantities.get(name, ()))
     hows = {one.how for one in said}
     is_exact = bool(said) and all(one.reproducible for one in said)
     if options.at_least is not None:
         margin = options.at_least
     elif is_exact:
-        margin = _AT_LEAST_EMULATED
+        margin = AT_LEAST_EMULATED
     row = ComparisonRow(
         place=place,
         metric=name,

@@ -2,6 +2,7 @@
  * src/gnomon/view/api.py says what each address gives. */
 
 import type {
+  Activity,
   ComparisonDocument,
   Folder,
   Grouping,
@@ -9,6 +10,7 @@ import type {
   Location,
   Metric,
   NodeDetails,
+  NodeDifferences,
   NodeOfLine,
   OpenResult,
   Run,
@@ -20,6 +22,7 @@ import type {
   Statistic,
   TableName,
   TablePage,
+  TimeOrder,
   Tree,
   Values,
 } from "./contract";
@@ -62,13 +65,17 @@ async function getJson<T>(path: string, query?: Query, signal?: AbortSignal): Pr
   return (await (await request(path, query, signal ? { signal } : {})).json()) as T;
 }
 
-async function postJson<T>(path: string, body: unknown): Promise<T> {
+function post(path: string, body: unknown): Promise<Response> {
   const init = {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
   };
-  return (await (await request(path, undefined, init)).json()) as T;
+  return request(path, undefined, init);
+}
+
+async function postJson<T>(path: string, body: unknown): Promise<T> {
+  return (await (await post(path, body)).json()) as T;
 }
 
 const ARRAYS = {
@@ -133,6 +140,14 @@ export const getSpread = (
   query: { by: Grouping; node: number; metric: number; location?: number | undefined },
   signal?: AbortSignal,
 ) => getArrays<Spread>(`api/runs/${id}/spread`, query, signal);
+/** A metric over the time of a run that has samples. */
+export const getActivity = (id: string, query: { metric: number; location?: number | undefined; bins: number }) =>
+  getArrays<Activity>(`api/runs/${id}/activity`, query);
+/** Frames of threads in the order of time, from and to nanoseconds since the first sample. */
+export const getTimeOrder = (
+  id: string,
+  query: { metrics: string; location?: number | undefined; begin: number; end: number; bins: number },
+) => getArrays<TimeOrder>(`api/runs/${id}/order`, query);
 export const getNode = (
   id: string,
   query: { by: Grouping; node: number; location?: number | undefined },
@@ -169,6 +184,14 @@ export const addSourceFolder = (id: string, directory: string) =>
   postJson<SourceFolders>(`api/runs/${id}/sources`, { directory });
 export const getLines = (id: string, file: string, metrics: string, location?: number) =>
   getJson<LineValues>(`api/runs/${id}/lines`, { file, metrics, location });
+/** Nodes of the top-down tree of run `b` compared with those of run `a`, of each pair one. */
+export const getDifferences = async (pairs: {
+  a: string;
+  b: string;
+  metric: string;
+  before: number[];
+  after: number[];
+}) => decodeArrays<NodeDifferences>(await (await post("api/differences", pairs)).arrayBuffer());
 /** The document that `gnomon compare A B --json` prints. */
 export const getComparison = (a: string, b: string, per = "", metric?: string) =>
   getJson<ComparisonDocument>("api/compare", { a, b, per, metric });

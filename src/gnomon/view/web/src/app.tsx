@@ -11,16 +11,19 @@ import { chargedId } from "./inlined-choice";
 import { useShortcuts } from "./shortcuts";
 import { MetricsView } from "./metrics-view";
 import { OpenDialog } from "./open-dialog";
-import { setParams, navigate, currentRoute, useRoute, VIEWS, type View } from "./route";
+import { setParams, navigate, currentRoute, OF_ONE_RUN, useRoute, VIEWS, type View } from "./route";
 import { RunPage } from "./run-page";
 import { TableView } from "./table-view";
 import { nextTheme, useTheme } from "./theme";
 import { TreeView } from "./tree-view";
+import { WindowBar, windowedId } from "./time-window";
 import type { ViewProps } from "./view-props";
+import { FlamePage } from "./flame-page";
 import { Menu } from "./menu";
 
 const TITLES: Readonly<Record<View, string>> = {
   tree: "Tree and source",
+  flame: "Flame graph",
   table: "Table",
   metrics: "Metrics",
   compare: "Compare",
@@ -28,6 +31,7 @@ const TITLES: Readonly<Record<View, string>> = {
 };
 const LETTERS: Readonly<Record<View, string>> = {
   tree: "t",
+  flame: "f",
   table: "a",
   metrics: "m",
   compare: "c",
@@ -149,7 +153,7 @@ function RunPicker({ runs, title }: { runs: readonly RunTitle[]; title: RunTitle
               close();
               if (run.id === title.id) return;
               const vs = run.id === params["vs"] ? null : params["vs"];
-              navigate(currentRoute().view, { run: run.id, vs, node: null, of: null, file: null, line: null, location: null });
+              navigate(currentRoute().view, { ...OF_ONE_RUN, run: run.id, vs });
             }}
           >
             <b>{run.title}</b>
@@ -165,7 +169,7 @@ function RunPicker({ runs, title }: { runs: readonly RunTitle[]; title: RunTitle
             close();
             void api.closeRun(title.id).then(() => {
               notifyStateChanged();
-              navigate(currentRoute().view, { run: null, vs: null, node: null, of: null, file: null, line: null, location: null });
+              navigate(currentRoute().view, { ...OF_ONE_RUN, run: null, vs: null });
             });
           }}
         >
@@ -231,16 +235,26 @@ interface CurrentViewProps {
 
 function CurrentView({ view, title, runs, baseline, asking }: CurrentViewProps) {
   const { params } = useRoute();
-  const charged = chargedId(title.id, params);
+  // What was found out by comparing whole runs, and what ran, is of all of the time.
+  const isOfWindow = view !== "compare" && view !== "run";
+  const timed = isOfWindow ? windowedId(title.id, params) : title.id;
+  const charged = windowedId(chargedId(title.id, params), params);
   // The largest answer is asked for first: it is on its way while the small ones are read.
   useEffect(() => {
     if (view === "tree") void loadTree(charged, (params["by"] ?? "region") as Grouping).catch(() => null);
   }, [charged]);
-  const run = useRun(title.id);
-  const metrics = useMetrics(title.id);
+  const run = useRun(timed);
+  const metrics = useMetrics(timed);
   const locations = useLocations(title.id);
   const error = run.error || metrics.error || locations.error;
-  if (error) return <p class="trouble">{error}</p>;
+  if (error) {
+    return (
+      <div>
+        <WindowBar />
+        <p class="trouble">{error}</p>
+      </div>
+    );
+  }
   // Not with what the run before it had: its metrics have other numbers.
   const waits = run.waiting || metrics.waiting || locations.waiting;
   if (waits || !run.value || !metrics.value || !locations.value) {
@@ -258,16 +272,36 @@ function CurrentView({ view, title, runs, baseline, asking }: CurrentViewProps) 
     run: { ...run.value, id: charged },
     baseline: baseline ? { ...baseline, id: chargedId(baseline.id, params) } : null,
   };
+  return (
+    <div class="view-body">
+      {isOfWindow && <WindowBar sampledNs={run.value.sampledNs} metrics={metrics.value} />}
+      <ViewOf view={view} viewProps={viewProps} valueProps={valueProps} runs={runs} />
+    </div>
+  );
+}
+
+interface ViewOfProps {
+  readonly view: View;
+  readonly viewProps: ViewProps;
+  /** With inlined code charged as was chosen, and of the chosen time. */
+  readonly valueProps: ViewProps;
+  readonly runs: readonly RunTitle[];
+}
+
+function ViewOf({ view, viewProps, valueProps, runs }: ViewOfProps) {
+  const key = viewProps.run.id;
   switch (view) {
     case "tree":
-      return <TreeView key={title.id} {...valueProps} />;
+      return <TreeView key={key} {...valueProps} />;
+    case "flame":
+      return <FlamePage key={key} {...valueProps} />;
     case "table":
-      return <TableView key={title.id} {...valueProps} />;
+      return <TableView key={key} {...valueProps} />;
     case "metrics":
-      return <MetricsView key={title.id} {...valueProps} />;
+      return <MetricsView key={key} {...valueProps} />;
     case "compare":
-      return <CompareView key={title.id} {...viewProps} runs={runs} />;
+      return <CompareView key={key} {...viewProps} runs={runs} />;
     case "run":
-      return <RunPage key={title.id} {...viewProps} />;
+      return <RunPage key={key} {...viewProps} />;
   }
 }

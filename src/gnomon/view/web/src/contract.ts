@@ -155,6 +155,51 @@ export interface ComparisonDocument {
   comparisons: ComparedRuns[];
 }
 
+/** What a metric comes to in each of many equal parts of a run's time. */
+export interface Activity {
+  n: number;
+  metric: number;
+  unit: string;
+  /** Of all parts together. */
+  lengthNs: number;
+  /** Those that can be seen over time. */
+  metrics: number[];
+  value: Float64Array;
+}
+
+/** What threads did in the order of time: frames, each below those that it calls. */
+export interface TimeOrder {
+  n: number;
+  beginNs: number;
+  endNs: number;
+  /** Into how many equal parts the time from `beginNs` to `endNs` was divided. */
+  bins: number;
+  /** Numbers of locations, a lane for each. */
+  lanes: number[];
+  /** Locations that have less than these, and are not here. */
+  leftOut: number;
+  lane: Int32Array;
+  depth: Int32Array;
+  /** The part of time in which a frame begins. */
+  first: Int32Array;
+  /** The part behind its last one. */
+  last: Int32Array;
+  /** Of the top-down tree. */
+  node: Int32Array;
+  value: Float64Array;
+}
+
+/** Pairs of nodes of two runs, in the order in which they were asked for. */
+export interface NodeDifferences {
+  n: number;
+  /** Below this p says that there is a difference. */
+  likely: number;
+  before: Float64Array;
+  after: Float64Array;
+  /** Adjusted over all pairs; NaN where nobody can say. */
+  p: Float64Array;
+}
+
 /** What is open. `parts` names what a combination is made of. */
 export interface RunTitle {
   id: string;
@@ -271,6 +316,8 @@ export interface Run extends RunTitle {
   counts: Counts;
   /** The metric to show first; -1 where the run has none. */
   firstMetric: number;
+  /** For how long there are samples with a time; 0 for none. */
+  sampledNs: number;
   sourceFiles: string[];
   /** Those of them that are not on this machine, when the run was looked at. */
   missingFiles: string[];

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Spread } from "./api";
+import { scaledContext } from "./canvas";
 import { formatQuantity } from "./format";
 import { cssColour, textColourOn, sequentialColour } from "./colour-scale";
 import { themeValue, useTheme } from "./theme";
@@ -204,16 +205,6 @@ function Scale({ least, most, unit }: { least: number; most: number; unit: strin
 }
 
 /** A pen for a canvas of so many pixels of the page, as sharp as the screen. */
-function scaledContext(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
-  const scale = window.devicePixelRatio || 1;
-  canvas.width = Math.ceil(width * scale);
-  canvas.height = Math.ceil(height * scale);
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
-  const pen = canvas.getContext("2d")!;
-  pen.scale(scale, scale);
-  return pen;
-}
 
 function shorten(pen: CanvasRenderingContext2D, text: string, room: number): string {
   if (pen.measureText(text).width <= room) return text;

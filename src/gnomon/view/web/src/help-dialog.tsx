@@ -7,7 +7,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
   [
     "Everywhere",
     [
-      ["g t, g a, g m, g c, g r", "tree, table, metrics, compare, run (also 1 to 5)"],
+      ["g t, g f, g a, g m, g c, g r", "tree, flame graph, table, metrics, compare, run (also 1 to 6)"],
       ["/", "filter"],
       ["o", "open a run"],
       ["d", "bright or dark"],
@@ -27,6 +27,18 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
       ["n N", "next, previous match of the filter"],
       ["s S", "sort by the next, previous column"],
       ["[ ]", "previous, next grouping"],
+    ],
+  ],
+  [
+    "Flame graph",
+    [
+      ["↑ ↓ ← →", "to the caller, the largest callee, the frame beside"],
+      ["Home", "to the program"],
+      ["Enter, click", "zoom in; in time order, narrow the time to the frame"],
+      ["Backspace; Esc", "zoom out by a frame; out of all"],
+      ["Shift-F10, right click", "callers and callees, source, hide, fold"],
+      ["n N", "next, previous match of the search"],
+      ["Tab to the band, ← → Home End", "move an end of the window, with Shift by a tenth"],
     ],
   ],
   [
@@ -57,11 +69,12 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
     ],
   ],
   [
-    "Filter of the tree",
+    "Filter of the tree, search of the flame graph",
     [
       ["sweep solver", "both words, in the name or the file"],
       ["-lookup", "without this word"],
       ["file:stencil.c", "in this file"],
+      ["module:libm", "in this program or library"],
       ["/^MPI_.*send/", "a regular expression"],
       [">1%  >1000", "at least this much of the metric that is sorted by"],
     ],

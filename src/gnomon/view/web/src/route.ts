@@ -3,13 +3,18 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-export const VIEWS = ["tree", "table", "metrics", "compare", "run"] as const;
+export const VIEWS = ["tree", "flame", "table", "metrics", "compare", "run"] as const;
 export type View = (typeof VIEWS)[number];
 
 export interface Route {
   readonly view: View;
   readonly params: Readonly<Record<string, string>>;
 }
+
+/** Parameters that name something of one run: of another they mean nothing. */
+export const OF_ONE_RUN = Object.fromEntries(
+  ["node", "of", "file", "line", "location", "window", "frame", "zoom", "panel", "middle"].map((name) => [name, null]),
+);
 
 type ParamChanges = Readonly<Record<string, string | number | null | undefined>>;
 

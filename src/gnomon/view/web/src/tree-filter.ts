@@ -3,8 +3,11 @@
 //   sweep solver        both words, in the name or the file
 //   -lookup             without this word
 //   file:stencil.c      in the file
+//   module:libm         in the program or library
 //   /^MPI_.*send/       a regular expression
 //   >1%  >1000          at least this much of the metric that is sorted by
+
+const PLACES = ["file", "module"] as const;
 
 export class TreeFilter {
   private constructor(
@@ -30,8 +33,8 @@ export class TreeFilter {
       if (word.startsWith(">")) return `${word}: give a number such as >1% or >1000`;
       const not = word.startsWith("-") && word.length > 1;
       let rest = (not ? word.slice(1) : word).replace(/"/g, "");
-      const where = rest.startsWith("file:") ? "file" : "any";
-      if (where === "file") rest = rest.slice(5);
+      const where = PLACES.find((place) => rest.startsWith(`${place}:`)) ?? "any";
+      if (where !== "any") rest = rest.slice(where.length + 1);
       if (rest === "") continue;
       if (rest.length > 2 && rest.startsWith("/") && rest.endsWith("/")) {
         try {
@@ -68,6 +71,7 @@ export class TreeFilter {
     found: readonly Uint8Array[],
     name: number,
     file: number,
+    module: number,
     value: number,
     total: number,
   ): boolean {
@@ -75,8 +79,10 @@ export class TreeFilter {
     if (this.leastShare === this.leastShare && !(value >= this.leastShare * total)) return false;
     for (let at = 0; at < this.tests.length; at++) {
       const test = this.tests[at];
-      const has = found[at][file] === 1 || (test.where === "any" && found[at][name] === 1);
-      if (has === test.not) return false;
+      const passed = found[at];
+      const has =
+        test.where === "module" ? passed[module] : passed[file] || (test.where === "any" && passed[name]);
+      if (!has !== test.not) return false;
     }
     return true;
   }
@@ -84,11 +90,11 @@ export class TreeFilter {
 
 interface StringTest {
   readonly not: boolean;
-  readonly where: "any" | "file";
+  readonly where: "any" | (typeof PLACES)[number];
   test(string: string, lowered: string): boolean;
 }
 
 /** Words between blanks; a text in quotes or slashes is one word. */
 function splitWords(text: string): string[] {
-  return text.match(/-?(?:file:)?(?:"[^"]*"|\/(?:[^/\\]|\\.)+\/(?=\s|$))|\S+/g) ?? [];
+  return text.match(/-?(?:(?:file|module):)?(?:"[^"]*"|\/(?:[^/\\]|\\.)+\/(?=\s|$))|\S+/g) ?? [];
 }

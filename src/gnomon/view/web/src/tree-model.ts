@@ -222,11 +222,11 @@ export class Tree {
     total: number,
   ): { kept: Uint8Array; matches: number } {
     const kept = new Uint8Array(this.n);
-    const found = filter.matchStrings(this.data.strings, this.lower());
+    const passes = this.tester(filter, total);
     let matches = 0;
     for (let node = 0; node < this.n; node++) {
       const value = values === null ? Number.NaN : values[node];
-      if (filter.matches(found, this.data.name[node], this.data.file[node], value, total)) {
+      if (passes(node, value)) {
         kept[node] = MATCH;
         matches++;
       }
@@ -244,6 +244,13 @@ export class Tree {
       }
     }
     return { kept, matches };
+  }
+
+  /** A test of single nodes: whether a filter matches one with such a value. */
+  tester(filter: TreeFilter, total: number): (node: number, value: number) => boolean {
+    const found = filter.matchStrings(this.data.strings, this.lower());
+    const { name, file, module } = this.data;
+    return (node, value) => filter.matches(found, name[node], file[node], module[node], value, total);
   }
 
   matches(node: number): boolean {
