@@ -57,6 +57,8 @@ _OF_LIBRARY = (
     ("[end of a thread]", re.compile(r"_*pthread_\w*join\w*")),
     ("[barrier]", re.compile(r"_*pthread_barrier_wait")),
 )
+# What the C library calls a system call's function, where neither the kernel nor /proc told of it.
+_FUNCTION_OF_CALL = re.compile(r"_*(?:libc_|GI_)?_*(\w+?)(?:_nocancel|_2|64)?")
 _MPI_CALL = re.compile(r"P?MPI_[A-Z]\w+|p?mpi_\w+_")
 _OPENMP = re.compile(r"lib(gomp|omp|iomp5)\b.*")
 _OPENMP_LOCK = re.compile(
@@ -84,9 +86,9 @@ def reason_of(kernel: Sequence[str], frames: Sequence[WaitFrame], call: int) -> 
     reason = _of_kernel(kernel)
     if reason == UNKNOWN and call < len(_OF_CALLS):
         reason = _OF_CALLS[call]
-    if reason in (_FUTEX, UNKNOWN):
-        return _of_program(frames) or reason
-    return reason
+    if reason == UNKNOWN:
+        return _of_program(frames) or _of_function(frames) or reason
+    return (_of_program(frames) or reason) if reason == _FUTEX else reason
 
 
 def estimated(reason: str) -> str:
@@ -110,6 +112,14 @@ def _of_kernel(functions: Sequence[str]) -> str:
     if not _FAULTS.isdisjoint(functions):
         return _FAULT
     return UNKNOWN
+
+
+def _of_function(frames: Sequence[WaitFrame]) -> str:
+    """Return the reason that the name of the innermost function tells, "" if it tells none."""
+    if not frames or not _LIBRARY_OF_C.fullmatch(frames[0].module):
+        return ""
+    matched = _FUNCTION_OF_CALL.fullmatch(frames[0].function)
+    return _CALLS.get(matched[1], "") if matched else ""
 
 
 def _file_kind(functions: Sequence[str]) -> str:

@@ -199,6 +199,12 @@ SYSCALL = ("do_syscall_64", "entry_SYSCALL_64_after_hwframe")
         (("schedule", "__x64_sys_getrandom", *SYSCALL), (), 0, "[getrandom]"),
         ((), (("poll", LIBC), ("opal_progress", "libopen-pal.so.40"), ("PMPI_Recv", "libmpi.so.40"),
               ("main", "app")), 4, "[MPI]"),
+        # Names of the kernel's functions are not known: to users, and after a kill.
+        (("[kernel]", "[kernel]"), (("__clock_nanosleep", LIBC), ("f", "app")), 0, "[sleep]"),
+        (("[kernel]",), (("__libc_read", LIBC), ("f", "app")), 0, "[read]"),
+        (("[kernel]",), (("__GI___poll", LIBC), ("f", "app")), 0, "[poll]"),
+        (("[kernel]",), (("__lll_lock_wait", LIBC), ("pthread_mutex_lock", LIBC)), 0, "[lock]"),
+        (("[kernel]",), (("read", "app"),), 0, "[waiting]"),
         ((), (), 0, "[waiting]"),
         ((), (), 255, "[waiting]"),
     ],

@@ -428,6 +428,7 @@ def _head(reason: str) -> str:
 
 
 def _share(seconds: float | None, wall: float | None) -> str:
-    if seconds is None or not wall:
+    """Return a share of the wall time, the time itself where that is not known."""
+    if seconds is None:
         return _ABSENT
-    return f"{100 * seconds / wall:.1f} %"
+    return f"{100 * seconds / wall:.1f} %" if wall else quantity(seconds, "s", _ABSENT)
