@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -159,17 +160,23 @@ def test_a_search_says_the_share_of_all_that_matches(page: Page, recorded: Serve
     expect(note).to_contain_text("not a regular expression")
 
 
-def test_a_function_between_its_callers_and_what_it_calls(page: Page, recorded: Served) -> None:
-    visit(page, recorded, "#/flame?picture=icicle&q=mesh%3A%3Aworker(int)")
+def sandwich_of(page: Page, recorded: Served, function: str) -> Drawing:
+    """Show a function between its callers and callees; return the icicle that it was chosen in."""
+    visit(page, recorded, f"#/flame?picture=icicle&q={quote(function)}")
     before = drawing(page)
-    wide = sum(one.width + 1 for one in before.frames if one.name == "mesh::worker(int)")
-    whole = 100 * wide / before.width
     page.locator(".flame-scroll").focus()
     page.keyboard.press("n")
     comes_to(page, lambda: status(page).partition(":")[0] != "", True)
     page.keyboard.press("Shift+F10")
     page.get_by_role("menuitem", name="Callers and callees").click()
     expect(page.get_by_role("button", name="Sandwich")).to_have_attribute("aria-pressed", "true")
+    return before
+
+
+def test_a_function_between_its_callers_and_what_it_calls(page: Page, recorded: Served) -> None:
+    before = sandwich_of(page, recorded, "mesh::worker(int)")
+    wide = sum(one.width + 1 for one in before.frames if one.name == "mesh::worker(int)")
+    whole = 100 * wide / before.width
     picture = drawing(page)
     assert any(text.startswith("callers of mesh::worker(int)") for text in picture.texts)
     own = [one for one in picture.frames if one.name == "mesh::worker(int)"]
@@ -319,6 +326,18 @@ def test_a_picture_is_saved_as_png_as_fine_as_the_screen(page: Page, recorded: S
     assert height > 10 * 18
 
 
+def check_accessible(page: Page, what: str) -> None:
+    """Fail if axe finds a fault in the pictures, or a critical one beside them, or they are cut."""
+    found = page.evaluate("() => axe.run('.flame-pane')")
+    faults = {one["id"]: [node["html"] for node in one["nodes"]] for one in found["violations"]}
+    assert faults == {}, what
+    found = page.evaluate("() => axe.run()")
+    critical = [one["id"] for one in found["violations"] if one["impact"] == "critical"]
+    assert critical == [], what
+    is_wider = "one => one.scrollWidth > one.clientWidth"
+    assert not page.locator(".flame-pane").evaluate(is_wider), what
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size[0]))
 def test_pictures_have_no_fault_that_axe_finds(
@@ -339,8 +358,13 @@ def test_pictures_have_no_fault_that_axe_finds(
         page.locator(".flame-scroll").focus()
         page.keyboard.press("Home")
         expect(page.locator("#flame-focus")).to_have_count(1)
-        found = page.evaluate("() => axe.run('.flame-pane')")
-        faults = {one["id"]: [node["html"] for node in one["nodes"]] for one in found["violations"]}
-        assert faults == {}, (run, place)
-        is_wider = "one => one.scrollWidth > one.clientWidth"
-        assert not page.locator(".flame-pane").evaluate(is_wider), (run, place)
+        check_accessible(page, f"{run} {place}")
+    sandwich_of(page, recorded, "mesh::worker(int)")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    check_accessible(page, "sandwich")
+    visit(page, recorded, "#/flame", run="slower")
+    page.select_option(".against select", label="mesh")
+    page.select_option("select[aria-label=colours]", "difference")
+    expect(page.locator(".flame-legend")).to_contain_text("no significant difference")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    check_accessible(page, "difference")
