@@ -252,7 +252,9 @@ class SamplingObserver(Observer):
         if not any(event.switches for event in self._events):
             return b""
         switches = switch_events.switches()[0]
-        return json.dumps({**describe(switches, [switches]), "is_wait": True}).encode()
+        has_spans = self._off_cpu == switch_events.YES
+        told = {**describe(switches, [switches]), "is_wait": True, "has_spans": has_spans}
+        return json.dumps(told).encode()
 
     @property
     def _has_wait_stacks(self) -> bool:

@@ -121,10 +121,11 @@ def wait_tables(
         first: the number of the first path and metric in the tables.
         thread_region: the region that stands for a thread.
     """
-    if len(samples.spans):
-        yield _spans(samples, locations, thread_region)
     event = next((n for n, one in enumerate(samples.events) if "is_wait" in one), None)
     if event is not None:
+        # Threads are not what who looks at the events of another capability looks for.
+        if len(samples.spans) and samples.events[event].get("has_spans"):
+            yield _spans(samples, locations, thread_region)
         yield _profile(waits, paths, locations, first, first + event)
         yield _samples(samples, waits, paths, locations, first, first + event)
 

@@ -16,7 +16,14 @@ from gnomon.sampling.sample_file import read_samples
 from gnomon.sampling.wait_reasons import WaitFrame, reason_of
 from gnomon.store.record_file import open_records
 
-WAIT = {**CLOCK, "name": "context-switches", "unit": "", "is_clock": False, "is_wait": True}
+WAIT = {
+    **CLOCK,
+    "name": "context-switches",
+    "unit": "",
+    "is_clock": False,
+    "is_wait": True,
+    "has_spans": True,
+}
 LOOKED, FUTEX, READ = 16, 2, 5
 RUNNABLE, BY_INTERRUPT = 1, 2
 EPOCH = 1_700_000_000_000_000_000

@@ -62,24 +62,27 @@ def sampled_tables(run: Run, tables: Sequence[Table], width: int) -> list[Screen
     if not shown:
         return []
     heads, *functions = _functions(shown, metric, width)
+    waits = _waits(run, tables, width)
+    tail = list(_callers(run, shown[0], path_values.of_rows(run, paths, read), width))
+    # The screen is as high as without waits.
+    tail = [*tail[:1], *waits] if waits else tail
     return [
         ScreenTable(
             [*_title(run.head, metric, width), heads],
             functions,
-            [
-                *_callers(run, shown[0], path_values.of_rows(run, paths, read), width),
-                *_waits(run, tables, width),
-            ],
+            tail,
             _FEWEST,
         )
     ]
 
 
-def _waits(run: Run, tables: Sequence[Table], width: int) -> Iterator[str]:
+def _waits(run: Run, tables: Sequence[Table], width: int) -> list[str]:
     from gnomon.store.reports import waits_part
 
-    if any(row["name"] == waits_part.METRIC_NAME for row in rows_of(tables, "metrics")):
-        yield from filled(waits_part.summary(run), width, "  ", "    ")
+    if not any(row["name"] == waits_part.METRIC_NAME for row in rows_of(tables, "metrics")):
+        return []
+    text = waits_part.summary(run, width - 2)
+    return [f"  {shortened(text, width - 2)}"] if text else []
 
 
 def _functions(shown: Sequence[CodeRow], metric: CodeMetric, width: int) -> Iterator[str]:

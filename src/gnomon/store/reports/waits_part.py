@@ -83,7 +83,7 @@ _KEYS = (
     *(key._replace(by=(BY_THREAD,)) for key in PLACE),
     Key("wall", "number", "seconds from the thread's begin to its end; null where not known",
         (BY_THREAD,)),
-    Key("running", "number", "seconds on a CPU: the rest of `wall`; null where that is not known",
+    Key("running", "number", "seconds on a CPU: the rest of `wall`, or else `cpu_time`",
         (BY_THREAD,)),
     Key("cpu_time", "number", "the same as CPU time by samples; null where there are none",
         (BY_THREAD,)),
@@ -124,8 +124,13 @@ class ThreadWaits(NamedTuple):
 
     @property
     def running(self) -> float | None:
-        """How long it had a CPU, as the scheduler told; None where that is not known."""
-        return None if self.wall is None else max(self.wall - self.waiting, 0.0)
+        """How long it had a CPU: as the scheduler told, or else by samples; None: neither did."""
+        return self.cpu_time if self.wall is None else max(self.wall - self.waiting, 0.0)
+
+    @property
+    def whole(self) -> float:
+        """Running and waiting."""
+        return self.wall or self.waiting + (self.cpu_time or 0.0)
 
 
 class CodeWaits(NamedTuple):
@@ -242,7 +247,7 @@ def threads(run: Run) -> list[ThreadWaits]:
         for location, own in reasons.items()
         if location in places
     ]
-    return sorted(result, key=lambda one: (-(one.wall or 0.0), -one.waiting, str(one.place["tid"])))
+    return sorted(result, key=lambda one: (-one.whole, -one.waiting, str(one.place["tid"])))
 
 
 def code_waits(run: Run) -> list[CodeWaits]:
@@ -312,8 +317,8 @@ def _most(tables: Iterable[Mapping[str, float]]) -> str:
     return max(sums, key=lambda name: (sums[name], name), default="")
 
 
-def summary(run: Run) -> str:
-    """Return what threads waited for in one sentence, "" if they did not.
+def summary(run: Run, width: int) -> str:
+    """Return what threads waited for in one line, "" if they did not.
 
     Raises:
         RunDirectoryError: the tables cannot be read.
@@ -327,10 +332,16 @@ def summary(run: Run) -> str:
     total = sum(sums.values())
     if not total:
         return ""
-    largest = sorted(sums, key=lambda reason: (-sums[reason], reason))[:_REASONS_SHOWN]
+    largest = sorted(sums, key=lambda reason: (-sums[reason], reason))
     told = [f"{_head(reason)} {100 * sums[reason] / total:.0f} %" for reason in largest]
     threads = "1 thread" if len(locations) == 1 else f"{number(len(locations))} threads"
-    return f"{threads} waited for {quantity(total, 's', _ABSENT)} in sum: {', '.join(told)}"
+    text = f"{threads} waited for {quantity(total, 's', _ABSENT)} in sum: "
+    shown = 1
+    while shown < min(len(told), _REASONS_SHOWN) and sums[largest[shown]] >= 0.005 * total:
+        if len(text + ", ".join(told[: shown + 1])) > width:
+            break
+        shown += 1
+    return text + ", ".join(told[:shown])
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -349,13 +360,18 @@ def _threads_text(rows: Sequence[ThreadWaits], top: int, width: int) -> list[str
         others = row.waiting - sum(row.reasons.get(reason, 0.0) for reason in shown)
         cells.append(
             [
-                quantity(row.wall, "s", _ABSENT),
-                _share(row.running, row.wall),
-                *(_share(row.reasons.get(reason, 0.0), row.wall) for reason in shown),
-                *([_share(others, row.wall)] if has_more else []),
+                quantity(row.whole, "s", _ABSENT),
+                _share(row.running, row.whole),
+                *(_share(row.reasons.get(reason, 0.0), row.whole) for reason in shown),
+                *([_share(others, row.whole)] if has_more else []),
             ]
         )
-    names = ["wall", "running", *heads, *(["other"] if has_more else [])]
+    names = [
+        "wall" if all(row.wall for row in rows) else "sum",
+        "running",
+        *heads,
+        *(["other"] if has_more else []),
+    ]
     fixed = sum(
         max(len(name), *(len(row[column]) for row in cells)) + GAP
         for column, name in enumerate(names)
@@ -368,7 +384,7 @@ def _threads_text(rows: Sequence[ThreadWaits], top: int, width: int) -> list[str
     lines = list(grid([(name,) for name in (*names, "thread")], cells, len(names)).lines)
     if len(rows) > len(cells):
         lines.append(f"  and {number(len(rows) - len(cells))} more (--top 0 for all)")
-    lines += filled("shares of each thread's wall time", width)
+    lines += filled(_of_what(rows), width)
     return lines
 
 
@@ -427,8 +443,13 @@ def _head(reason: str) -> str:
     )
 
 
+def _of_what(rows: Sequence[ThreadWaits]) -> str:
+    if all(row.wall for row in rows):
+        return "shares of each thread's wall time"
+    return "shares of each thread's running, as CPU time by samples, and waiting"
+
+
 def _share(seconds: float | None, wall: float | None) -> str:
-    """Return a share of the wall time, the time itself where that is not known."""
-    if seconds is None:
+    if seconds is None or not wall:
         return _ABSENT
-    return f"{100 * seconds / wall:.1f} %" if wall else quantity(seconds, "s", _ABSENT)
+    return f"{100 * seconds / wall:.1f} %"
