@@ -93,6 +93,17 @@ static void write_data(struct gn_sampler *s, const struct gn_sample_record *take
 	gn_sample_append(&s->out, GN_SAMPLE_DATA, &data);
 }
 
+/* A CPU tells of its threads' switches, and so of the last one of each. */
+static int32_t *exited(struct gn_sampler *s, int32_t tid)
+{
+	const uint32_t n = s->n_exited < EXITED ? s->n_exited : EXITED;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (s->exited[i] == tid)
+			return &s->exited[i];
+	return NULL;
+}
+
 static void on_sample(struct gn_sampler *s, const struct perf_event_header *header)
 {
 	struct gn_sample_sample sample = {0};
@@ -143,7 +154,7 @@ static void on_sample(struct gn_sampler *s, const struct perf_event_header *head
 				   s->paths.n_frames, sample.end);
 	if (s->is_of_waits[event]) {
 		sample.event = s->wait_event;
-		if (s->tells_switches)
+		if (s->tells_switches && !exited(s, thread->tid))
 			gn_waits_sample(&s->waits, thread, &sample);
 		return;
 	}
@@ -164,17 +175,6 @@ static void on_wake(struct gn_sampler *s, const struct gn_wake *wake)
 
 	if (thread)
 		gn_waits_wake(thread, wake->time_ns, wake->waker, wake->is_interrupt);
-}
-
-/* A CPU tells of its threads' switches, and so of the last one of each. */
-static int32_t *exited(struct gn_sampler *s, int32_t tid)
-{
-	const uint32_t n = s->n_exited < EXITED ? s->n_exited : EXITED;
-
-	for (uint32_t i = 0; i < n; i++)
-		if (s->exited[i] == tid)
-			return &s->exited[i];
-	return NULL;
 }
 
 /* The thread is that of the record itself, also where the record names another one. */

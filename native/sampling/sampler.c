@@ -28,7 +28,7 @@
 
 /* Of so many waits a second stacks are taken, and of so many threads read their own frames: of more
  * it is one in N. */
-#define STACKS_MOST 5000u
+#define STACKS_MOST 3500u
 #define SIGNALS_MOST 1500u
 
 /*

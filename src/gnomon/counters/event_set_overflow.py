@@ -64,6 +64,7 @@ class EventSetOverflow(EventSetState):
             EventUnavailableError: no counter is left for it beside the one that is read.
         """
         member, precise = self._overflowing(event)
+        _check_threshold(event, threshold)
         if not threshold:
             self._end_overflow(member.name)
             return
@@ -140,6 +141,7 @@ class EventSetOverflow(EventSetState):
             ForkedError, EventUnavailableError: as `profil`.
         """
         member, precise = self._overflowing(event)
+        _check_threshold(event, threshold)
         if not threshold:
             self._end_overflow(member.name)
             return
@@ -232,6 +234,13 @@ class EventSetOverflow(EventSetState):
         if self._overflows is not None:
             self._overflows.close()
         self._overflows = None
+
+
+def _check_threshold(event: str, threshold: object) -> None:
+    if not isinstance(threshold, int):
+        raise OptionError(
+            f"event '{event}': a threshold of {threshold!r}: it must be a whole number of counts"
+        )
 
 
 def _bare(name: str) -> str:

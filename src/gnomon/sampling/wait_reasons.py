@@ -17,6 +17,7 @@ UNKNOWN = "[waiting]"
 NO_STACK = "[waiting, stack not taken]"
 LOCK = "[lock]"
 _FUTEX, _SLEEP, _POLL, _READ, _WRITE = "[futex]", "[sleep]", "[poll]", "[read]", "[write]"
+_STOPPED = "[stopped]"
 _CHILD, _SYNC, _FAULT = "[child process]", "[sync]", "[page fault]"
 _CONDITION, _SEMAPHORE = "[condition variable]", "[semaphore]"
 _GIL, _TEAM, _MPI = "[GIL]", "[OpenMP team]", "[MPI]"
@@ -41,6 +42,7 @@ _FAULTS = frozenset(
     ("exc_page_fault", "asm_exc_page_fault", "do_user_addr_fault", "do_page_fault",
      "handle_mm_fault", "do_anonymous_page")
 )  # fmt: skip
+_STOPS = re.compile(r"do_signal_stop|do_jobctl_trap|ptrace_stop|ptrace_do_notify")
 _OF_FILES = (
     ("pipe", re.compile(r"(anon_)?pipe_(read|write|wait)\w*")),
     ("socket", re.compile(r"(sock|tcp|udp|inet6?|unix|__skb|__sys_(recv|send|accept|connect))_?"
@@ -98,6 +100,8 @@ def estimated(reason: str) -> str:
 
 def _of_kernel(functions: Sequence[str]) -> str:
     """Return the reason that the kernel's functions tell, `UNKNOWN` if they tell none."""
+    if any(_STOPS.fullmatch(function) for function in functions):
+        return _STOPPED
     for function in functions:
         matched = _CALL.fullmatch(function)
         if matched is None:

@@ -50,6 +50,8 @@ def import_file(
         "schema_version": run_directory.SCHEMA_VERSION,
         "imported": {"file": str(path.absolute()), "format": reader.name},
     }
+    # A .viz file names the tables of the run that it was exported from, and has not all of them.
+    head.pop("tables", None)
     with run_directory.drafted(name, force=force) as draft:
         for schema in run.schemas:
             shutil.copyfile(run.file(schema), draft.folder / f"{schema.name}.parquet")

@@ -202,6 +202,8 @@ SYSCALL = ("do_syscall_64", "entry_SYSCALL_64_after_hwframe")
          "[child process]"),
         (("io_schedule", "handle_mm_fault", "do_user_addr_fault", "exc_page_fault"), (), 0,
          "[page fault]"),
+        (("schedule", "do_signal_stop", "get_signal", "irqentry_exit_to_user_mode",
+          "asm_exc_page_fault"), (), 0, "[stopped]"),
         (("schedule", "x64_sys_call", *SYSCALL), (), READ, "[read]"),
         (("schedule", "__x64_sys_getrandom", *SYSCALL), (), 0, "[getrandom]"),
         ((), (("poll", LIBC), ("opal_progress", "libopen-pal.so.40"), ("PMPI_Recv", "libmpi.so.40"),

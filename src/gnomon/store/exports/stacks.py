@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from gnomon.errors import RunDirectoryError, UsageError
-from gnomon.model.metric import Aggregation
+from gnomon.model.metric import Aggregation, is_additive
 from gnomon.model.tables import METRICS, SAMPLES
 from gnomon.model.value import How
 from gnomon.named_tuple import NamedTuple
@@ -167,17 +167,17 @@ class RunStacks:
         return region.module or region.name
 
     def metrics(self) -> list[dict[str, Any]]:
-        """Return the rows of the metrics that are no ratios, those that were sampled first."""
-        rows = [row for row in self.run.rows(METRICS) if not row["formula"]]
+        """Return the rows of the metrics that add up, those that were sampled first."""
+        rows = [
+            row for row in self.run.rows(METRICS)
+            if is_additive(str(row["formula"] or ""), str(row["aggregation"] or ""))
+        ]  # fmt: skip
         # A viewer shows the first one.
         return sorted(rows, key=lambda row: row["how"] != How.SAMPLED)
 
     def metrics_of_calls(self) -> list[dict[str, Any]]:
-        """Return those of `metrics` that add up and have values below the program; else all."""
-        rows = [
-            row for row in self.metrics()
-            if row["aggregation"] not in (Aggregation.MAX, Aggregation.NONE)
-        ]  # fmt: skip
+        """Return those of `metrics` that have values below the program; else all."""
+        rows = self.metrics()
         of_calls = {int(metric) for (metric,) in self.run.query(_HAS_CALLS)}
         return [row for row in rows if row["metric"] in of_calls] or rows
 

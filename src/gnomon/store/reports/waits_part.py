@@ -207,7 +207,8 @@ class Waits(NamedTuple):
 def _check(part: Waits, run: Run) -> None:
     if not part.is_in(run):
         raise GnomonError(
-            f"{run.path}: no waits were recorded; record them: gnomon record --off-cpu"
+            f"{run.path}: no waits were recorded, or of less than 50 ms in all; to record them: "
+            "gnomon record --off-cpu"
         )
 
 
@@ -413,7 +414,7 @@ def _code_text(rows: Sequence[CodeWaits], most: int, width: int) -> list[str]:
     if estimated:
         lines += filled(
             f"{100 * estimated / total:.1f} % of waiting is estimated by function: the stacks of "
-            "these waits were not taken",
+            "these waits were not taken; waits and longest are of the others",
             width,
         )
     return lines
