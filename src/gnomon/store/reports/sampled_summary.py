@@ -77,9 +77,10 @@ def sampled_tables(run: Run, tables: Sequence[Table], width: int) -> list[Screen
 
 
 def _waits(run: Run, tables: Sequence[Table], width: int) -> list[str]:
+    from gnomon.store import waits
     from gnomon.store.reports import waits_part
 
-    if not any(row["name"] == waits_part.METRIC_NAME for row in rows_of(tables, "metrics")):
+    if not any(row["name"] == waits.METRIC_NAME for row in rows_of(tables, "metrics")):
         return []
     text = waits_part.summary(run, width - 2)
     return [f"  {shortened(text, width - 2)}"] if text else []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.errors import GnomonError
 from gnomon.model.symbol_names import short_name
 from gnomon.named_tuple import NamedTuple
+from gnomon.store import waits
 from gnomon.store.reports.report_part import (
     FILE,
     FUNCTION,
@@ -25,6 +25,7 @@ from gnomon.store.reports.report_part import (
     Request,
 )
 from gnomon.store.reports.table_report import GAP, INDENT, title
+from gnomon.store.waits import METRIC_NAME, CodeWaits, ThreadWaits, code_waits, threads
 from gnomon.terminal_text import filled, grid, shortened
 from gnomon.units import number, printable, quantity
 
@@ -32,47 +33,11 @@ if TYPE_CHECKING:
     from gnomon.store.run import Run
 
 BY_THREAD, BY_FUNCTION = "thread", "function"
-METRIC_NAME = "Waiting time"
 _OF_METRIC = {"metric": METRIC_NAME, "unit": "s", "how": "counted"}
 _REASONS_SHOWN = 4
 _PLACES_BELOW = 8
 _ABSENT = "-"
 _NAME_LEAST = 12
-_ESTIMATED = ", estimated]"
-# What stands between the code that waits and the kernel.
-_LIBRARY_OF_C = re.compile(r"(libc|libpthread|ld-linux|ld-musl)\b.*|\[.*\]|")
-_RUNTIME = re.compile(r"(libstdc\+\+|libgomp)\b.*|(lib)?python\d.*")
-_VALUES = """
-SELECT p.location, r.name, SUM(p.exclusive), SUM(p.raw) FROM profile p
-JOIN metrics m USING (metric) JOIN paths t USING (path) JOIN regions r USING (region)
-WHERE m.name = 'Waiting time' AND m.component = 'samples' AND r.kind = 'wait'
-GROUP BY ALL HAVING SUM(p.exclusive) > 0
-"""
-_CPU_TIMES = """
-SELECT p.location, SUM(p.exclusive) FROM profile p JOIN metrics m USING (metric)
-WHERE m.name = 'CPU time' AND m.component = 'samples' GROUP BY ALL
-"""
-_SPANS = """
-SELECT e.location, SUM(e.duration_ns) / 1e9 FROM events e JOIN regions r USING (region)
-WHERE r.kind = 'thread' GROUP BY ALL
-"""
-_LOCATIONS = "SELECT location, kind, rank, pid, tid, name FROM locations"
-_PATHS = """
-SELECT t.path, t.parent, r.kind, r.name, r.module, r.file, r.line
-FROM paths t JOIN regions r USING (region)
-"""
-_OF_PATHS = """
-SELECT p.path, SUM(p.exclusive), SUM(p.raw) FROM profile p
-JOIN metrics m USING (metric) JOIN paths t USING (path) JOIN regions r USING (region)
-WHERE m.name = 'Waiting time' AND m.component = 'samples' AND r.kind = 'wait'
-GROUP BY ALL HAVING SUM(p.exclusive) > 0
-"""
-_SAMPLES = """
-SELECT s.path, MAX(s.weight), COALESCE(s.woken_by, ''), COALESCE(s.held_by, ''), SUM(s.weight)
-FROM samples s JOIN metrics m USING (metric)
-WHERE m.name = 'Waiting time' AND m.component = 'samples' GROUP BY s.path, 3, 4
-"""
-
 _SECONDS = Key("seconds", "number", "of all executions, those that are estimated with them")
 _ESTIMATE = Key(
     "estimated", "number",
@@ -100,55 +65,6 @@ _KEYS = (
 )  # fmt: skip
 
 
-class ThreadWaits(NamedTuple):
-    """How long a thread ran and waited, in seconds.
-
-    Attributes:
-        place: the thread, by the names of `PLACE`.
-        wall: from its begin to its end; None where that is not known.
-        cpu_time: by its samples; None where it has none.
-        reasons: what it waited for, and how long.
-        estimated: which part of that is estimated.
-    """
-
-    place: Mapping[str, int | str]
-    wall: float | None
-    cpu_time: float | None
-    reasons: dict[str, float]
-    estimated: dict[str, float]
-
-    @property
-    def waiting(self) -> float:
-        """All that it waited."""
-        return sum(self.reasons.values())
-
-    @property
-    def running(self) -> float | None:
-        """How long it had a CPU: as the scheduler told, or else by samples; None: neither did."""
-        return self.cpu_time if self.wall is None else max(self.wall - self.waiting, 0.0)
-
-    @property
-    def whole(self) -> float:
-        """Running and waiting."""
-        return self.wall or self.waiting + (self.cpu_time or 0.0)
-
-
-class CodeWaits(NamedTuple):
-    """Waits of one line of the program's own code for one reason, in seconds."""
-
-    reason: str
-    seconds: float
-    estimated: float
-    function: str
-    module: str
-    file: str
-    line: int
-    waits: int
-    longest: float | None
-    woken_by: str
-    held_by: str
-
-
 class Waits(NamedTuple):
     """How long threads ran and waited, for what, and where."""
 
@@ -161,7 +77,7 @@ class Waits(NamedTuple):
 
     def is_in(self, run: Run) -> bool:
         """Return whether waits were recorded."""
-        return bool(run.query(f"{_OF_PATHS} LIMIT 1"))
+        return bool(run.query(f"{waits.VALUES} LIMIT 1"))
 
     def text(self, run: Run, request: Request) -> PartText:
         """Return a table of threads, and below it of code; by function that alone.
@@ -212,112 +128,6 @@ def _check(part: Waits, run: Run) -> None:
         )
 
 
-def _reason(name: str) -> tuple[str, bool]:
-    """Return what was waited for, without brackets, and whether it is estimated."""
-    if name.endswith(_ESTIMATED):
-        return name[1 : -len(_ESTIMATED)], True
-    return name.strip("[]"), False
-
-
-def threads(run: Run) -> list[ThreadWaits]:
-    """Return the threads of a run that waited, those that did most first.
-
-    Raises:
-        RunDirectoryError: the tables cannot be read.
-    """
-    reasons: dict[int, dict[str, float]] = {}
-    estimated: dict[int, dict[str, float]] = {}
-    for location, name, seconds, _ in run.query(_VALUES):
-        reason, is_estimate = _reason(str(name))
-        own = reasons.setdefault(location, {})
-        own[reason] = own.get(reason, 0.0) + seconds
-        if is_estimate:
-            of_estimate = estimated.setdefault(location, {})
-            of_estimate[reason] = of_estimate.get(reason, 0.0) + seconds
-    walls, cpu_times = dict(run.query(_SPANS)), dict(run.query(_CPU_TIMES))
-    places = {row[0]: row for row in run.query(_LOCATIONS)}
-    names = [key.name for key in PLACE]
-    result = [
-        ThreadWaits(
-            dict(zip(names, places[location], strict=True)),
-            walls.get(location),
-            cpu_times.get(location),
-            dict(sorted(own.items(), key=lambda item: (-item[1], item[0]))),
-            estimated.get(location, {}),
-        )
-        for location, own in reasons.items()
-        if location in places
-    ]
-    return sorted(result, key=lambda one: (-one.whole, -one.waiting, str(one.place["tid"])))
-
-
-def code_waits(run: Run) -> list[CodeWaits]:
-    """Return the waits of a run by line of code and reason, the longest in sum first.
-
-    Raises:
-        RunDirectoryError: the tables cannot be read.
-    """
-    paths = {row[0]: row[1:] for row in run.query(_PATHS)}
-    longest: dict[int, float] = {}
-    wakers: dict[int, dict[str, float]] = {}
-    holders: dict[int, dict[str, float]] = {}
-    for path, most, woken_by, held_by, seconds in run.query(_SAMPLES):
-        longest[path] = max(most, longest.get(path, 0.0))
-        for table, name in ((wakers, woken_by), (holders, held_by)):
-            if name:
-                own = table.setdefault(path, {})
-                own[name] = own.get(name, 0.0) + seconds
-    grouped: dict[tuple[str, str, str, str, int], list[tuple[int, float, bool, int]]] = {}
-    for path, seconds, waits in run.query(_OF_PATHS):
-        reason, is_estimate = _reason(str(paths[path][2]))
-        key = (reason, *_place(paths, paths[path][0]))
-        grouped.setdefault(key, []).append((path, seconds, is_estimate, waits or 0))
-    rows = []
-    for (reason, function, module, file, line), parts in grouped.items():
-        durations = [longest[path] for path, *_ in parts if path in longest]
-        rows.append(
-            CodeWaits(
-                reason,
-                sum(seconds for _, seconds, _, _ in parts),
-                sum(seconds for _, seconds, is_estimate, _ in parts if is_estimate),
-                function,
-                module,
-                file,
-                line,
-                sum(waits for *_, waits in parts),
-                max(durations, default=None),
-                _most(wakers.get(path, {}) for path, *_ in parts),
-                _most(holders.get(path, {}) for path, *_ in parts),
-            )
-        )
-    return sorted(rows, key=lambda row: (-row.seconds, row.reason, row.function, row.line))
-
-
-def _place(paths: Mapping[int, Sequence[object]], path: int) -> tuple[str, str, str, int]:
-    """Return the innermost function of the program itself, with module, file and line."""
-    runtime: tuple[str, str, str, int] | None = None
-    innermost: tuple[str, str, str, int] | None = None
-    while path in paths:
-        parent, kind, name, module, file, line = paths[path]
-        if kind == "cpu":
-            place = (str(name), str(module), str(file or ""), int(str(line or 0)))
-            if not _LIBRARY_OF_C.fullmatch(place[1]):
-                if not _RUNTIME.fullmatch(place[1]):
-                    return place
-                runtime = runtime or place
-            innermost = innermost or place
-        path = int(str(parent))
-    return runtime or innermost or ("", "", "", 0)
-
-
-def _most(tables: Iterable[Mapping[str, float]]) -> str:
-    sums: dict[str, float] = {}
-    for table in tables:
-        for name, seconds in table.items():
-            sums[name] = sums.get(name, 0.0) + seconds
-    return max(sums, key=lambda name: (sums[name], name), default="")
-
-
 def summary(run: Run, width: int) -> str:
     """Return what threads waited for in one line, "" if they did not.
 
@@ -326,8 +136,8 @@ def summary(run: Run, width: int) -> str:
     """
     sums: dict[str, float] = {}
     locations = set()
-    for location, name, seconds, _ in run.query(_VALUES):
-        reason, _ = _reason(str(name))
+    for location, name, seconds, _ in run.query(waits.VALUES):
+        reason, _ = waits.reason_of(str(name))
         sums[reason] = sums.get(reason, 0.0) + seconds
         locations.add(location)
     total = sum(sums.values())
