@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from gnomon.sampling.sample_file import SampleFile
 
 _CUT_WORTH_SAYING = 0.01
+_ESTIMATES_WORTH_SAYING = 0.1
+"""Of the waiting time; the report on waits says any share."""
 _CUT = {
     BEYOND_COPY: ("beyond_copy", "go on beyond the part that was copied"),
     NO_RULES: ("without_rules", "reach code without unwind information"),
@@ -122,7 +124,7 @@ def _of_waits(facts: Mapping[str, int]) -> Iterator[str]:
         )
     waits, stacks = facts.get("waits", 0), facts.get("wait_stacks", 0)
     without = facts.get("wait_us_without", 0)
-    if without > _CUT_WORTH_SAYING * (facts.get("wait_us", 0) + without):
+    if without > _ESTIMATES_WORTH_SAYING * (facts.get("wait_us", 0) + without):
         yield (
             f"waits: the stacks of {stacks:,} of {waits:,} were taken; how long the others took is "
             "known, and estimated where they were"
