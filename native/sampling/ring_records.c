@@ -1,7 +1,6 @@
 #include "sampler_state.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
@@ -9,6 +8,7 @@
 #include "record_words.h"
 #include "sample_jumps.h"
 #include "sample_record.h"
+#include "task_status.h"
 
 static uint64_t before_end(const struct perf_event_header *header, size_t bytes)
 {
@@ -20,7 +20,7 @@ void gn_sampler_count_loss(struct gn_sampler *s, const struct perf_event_header 
 {
 	const struct gn_sample_loss loss = {
 		.time_ns = header ? before_end(header, GN_TIME_BEFORE_END)
-				  : gn_sampler_now_ns(CLOCK_MONOTONIC),
+				  : gn_clock_ns(CLOCK_MONOTONIC),
 		.count = count,
 		.kind = kind,
 		.cpu = header ? (uint32_t)before_end(header, GN_CPU_BEFORE_END) : UINT32_MAX,
@@ -93,7 +93,7 @@ static void write_data(struct gn_sampler *s, const struct gn_sample_record *take
 	gn_sample_append(&s->out, GN_SAMPLE_DATA, &data);
 }
 
-/* A CPU tells of its threads' switches, and so of the last one of each. */
+/* Where a thread stands among those that have ended; NULL: it has not. */
 static int32_t *exited(struct gn_sampler *s, int32_t tid)
 {
 	const uint32_t n = s->n_exited < EXITED ? s->n_exited : EXITED;
@@ -279,25 +279,9 @@ static void on_count(struct gn_sampler *s, const struct perf_event_header *heade
 				    before_end(header, sizeof(uint64_t)), counted);
 }
 
-static int32_t process_of(int32_t tid)
-{
-	char path[40], line[128];
-	int pid = 0;
-	FILE *status;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	status = fopen(path, "re");
-	if (!status)
-		return 0;
-	while (fgets(line, sizeof(line), status) && sscanf(line, "Tgid: %d", &pid) != 1)
-		;
-	fclose(status);
-	return pid;
-}
-
 void gn_sampler_begin_waits(struct gn_sampler *s, int32_t tid)
 {
-	const int32_t pid = s->waits.since_ns && tid > 0 ? process_of(tid) : 0;
+	const int32_t pid = s->waits.since_ns && tid > 0 ? gn_task_status(tid, "Tgid:") : 0;
 	struct gn_thread *thread = pid > 0 ? gn_processes_thread(&s->processes, pid, tid) : NULL;
 
 	if (thread)
@@ -332,7 +316,8 @@ static int on_fork(struct gn_sampler *s, const struct perf_event_header *header,
 		number_ended(s, task[0], thread[0]);
 		gn_sampler_end_waits(s, (int32_t)thread[0], before_end(header, GN_TIME_BEFORE_END));
 		gn_processes_exit(&s->processes, (int32_t)task[0], (int32_t)thread[0]);
-		s->exited[s->n_exited++ % EXITED] = (int32_t)thread[0];
+		if (s->is_machine)
+			s->exited[s->n_exited++ % EXITED] = (int32_t)thread[0];
 		return 0;
 	}
 	/* Its number comes again. */

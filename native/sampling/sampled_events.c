@@ -172,6 +172,13 @@ static int map_largest(struct gn_sampled_events *events, const struct gn_samplin
 	return result;
 }
 
+int gn_join_ring(int fd, int ring, struct gn_event_numbers *numbers, uint32_t number)
+{
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0)
+		return -errno;
+	return gn_event_numbers_add(numbers, fd, number);
+}
+
 static int redirect(const struct gn_sampled_events *events)
 {
 	for (uint32_t cpu = 0; cpu < events->n_cpus; cpu++) {

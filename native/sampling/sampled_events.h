@@ -90,6 +90,12 @@ int gn_sampled_events_open_one(const struct gn_sampled_events *events, struct pe
 /* The descriptor whose ring a CPU's events write to; -1: the CPU is off. */
 int gn_sampled_events_ring_fd(const struct gn_sampled_events *events, uint32_t cpu);
 
+/*
+ * Lets an event write into a ring, by the descriptor that has it, and notes which one it is. 0 or a
+ * negative errno; the event stays open.
+ */
+int gn_join_ring(int fd, int ring, struct gn_event_numbers *numbers, uint32_t number);
+
 /* Of all that are open: -1 stands for those that are not. */
 void gn_disable_events(const int *fd, uint32_t n);
 void gn_close_events(int *fd, uint32_t n);

@@ -65,7 +65,7 @@ static void read_rings(struct gn_sampler *s, uint64_t *next_ns, uint64_t until_n
 	struct gn_ring *ring;
 	uint64_t spoilt = 0;
 
-	s->paths.read_ns = gn_sampler_now_ns(CLOCK_MONOTONIC);
+	s->paths.read_ns = gn_clock_ns(CLOCK_MONOTONIC);
 	for (uint32_t i = 0; i < s->events.n_cpus; i++) {
 		ring = &s->events.ring[i];
 		if (ring->page)
@@ -227,7 +227,7 @@ static void look_at_waits(struct gn_sampler *s)
 /* At the end of the recording: of threads that still run, and those that wait. */
 static void end_all_waits(struct gn_sampler *s)
 {
-	const uint64_t time_ns = gn_sampler_now_ns(CLOCK_MONOTONIC);
+	const uint64_t time_ns = gn_clock_ns(CLOCK_MONOTONIC);
 
 	for (uint32_t page = 0; s->tells_switches && page < GN_TASK_PAGES; page++)
 		for (uint32_t i = 0; s->processes.thread[page] && i < GN_TASKS_PER_PAGE; i++)
@@ -329,7 +329,7 @@ static void *read_until_stopped(void *argument)
 		if (s->polled[n + 1].revents)
 			answer_all(s, next_ns);
 		pass_ended(s);
-		read_rings(s, next_ns, gn_sampler_now_ns(CLOCK_MONOTONIC) - SETTLED_NS);
+		read_rings(s, next_ns, gn_clock_ns(CLOCK_MONOTONIC) - SETTLED_NS);
 		look_at_waits(s);
 		gn_waits_tell(&s->waits, s->paths.read_ns, 0);
 		limit_switches(s, next_ns);
@@ -342,7 +342,7 @@ static void *read_until_stopped(void *argument)
 	disable_all(s);
 	read_rings(s, next_ns, UINT64_MAX);
 	end_all_waits(s);
-	s->facts.cpu_ns = gn_sampler_now_ns(CLOCK_THREAD_CPUTIME_ID);
+	s->facts.cpu_ns = gn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	write_cost(s);
 	gn_thread_times_write(&s->times, &s->out);
 	gn_kernel_names_write(&s->paths.tree, &s->out);
@@ -374,8 +374,8 @@ static int begin_file(struct gn_sampler *s, const struct gn_sampling_plan *plan,
 		      const struct gn_sampling_output *output)
 {
 	const struct gn_sample_setup setup = {
-		.monotonic_ns = gn_sampler_now_ns(CLOCK_MONOTONIC),
-		.realtime_ns = gn_sampler_now_ns(CLOCK_REALTIME),
+		.monotonic_ns = gn_clock_ns(CLOCK_MONOTONIC),
+		.realtime_ns = gn_clock_ns(CLOCK_REALTIME),
 		.stack_bytes = plan->stack_bytes,
 		.n_cpus = plan->n_cpus,
 	};
@@ -426,6 +426,7 @@ static int begin_thread(struct gn_sampler *s)
 static void prepare_waits(struct gn_sampler *s, const struct gn_sampling_plan *plan,
 			  const struct gn_sampling_output *output)
 {
+	s->is_machine = plan->target[0] < 0;
 	s->stack_event = GN_NO_EVENT;
 	s->tells_switches = !!output->waits;
 	for (uint32_t i = 0; i < plan->n_events; i++) {
@@ -461,7 +462,7 @@ int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan 
 	if (gn_wakes_begin(&s->wakes, plan, &s->events))
 		gn_wakes_end(&s->wakes);
 	result = gn_waits_begin(&s->waits, &s->out, &s->n_written,
-				plan->starts_at_exec ? 0 : gn_sampler_now_ns(CLOCK_MONOTONIC));
+				plan->starts_at_exec ? 0 : gn_clock_ns(CLOCK_MONOTONIC));
 	if (result)
 		goto fail;
 	s->facts.ring_bytes = s->events.ring_bytes;

@@ -8,8 +8,8 @@
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <time.h>
 
+#include "clock_ns.h"
 #include "kept_stacks.h"
 #include "processes.h"
 #include "sample_file.h"
@@ -22,8 +22,6 @@
 #include "waiting_events.h"
 #include "waits.h"
 #include "wakes.h"
-
-#define NS_PER_S 1000000000ull
 
 /* On so many CPUs a thread may be about to leave for the last time. */
 #define EXITED 64u
@@ -56,21 +54,14 @@ struct gn_sampler {
 		uint64_t switches; /* a second, of which more are not recorded; 0: any number */
 		uint64_t begin_ns, n, n_samples, n_signalled; /* at the beginning of this second */
 	} limit;
-	int32_t exited[EXITED]; /* the last threads that did: what is told of them comes later */
+	int is_machine;		/* CPUs tell of their threads, and so of the last switch of each */
+	int32_t exited[EXITED]; /* the last threads that did, where `is_machine` */
 	uint32_t n_exited;
 	int is_thinned;	 /* of one wait in N stacks are taken */
 	int looks_often; /* no stacks come with switches */
 	char look_buffer[GN_LOOK_BYTES];
 	_Alignas(8) char whole[GN_RING_RECORD_MAX];
 };
-
-static inline uint64_t gn_sampler_now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 /* One record of a ring. */
 void gn_sampler_take(struct gn_sampler *s, const struct perf_event_header *header);

@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock_ns.h"
+#include "task_status.h"
 
 /* Who connects sends at once. */
 #define PATIENCE_MS 100
@@ -26,14 +27,6 @@ struct gn_signal_process {
 	uint32_t n_fds;
 	int fd[];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 void gn_signal_events_begin(struct gn_signal_events *signals, int socket,
 			    const struct gn_sampled_events *events)
@@ -129,9 +122,7 @@ static int open_of_thread(struct gn_signal_events *signals, struct gn_signal_pro
 			if (fd < 0)
 				return fd;
 			process->fd[process->n_fds++] = fd;
-			if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0)
-				return -errno;
-			failed = gn_event_numbers_add(&signals->numbers, fd, event);
+			failed = gn_join_ring(fd, ring, &signals->numbers, event);
 			if (failed)
 				return failed;
 		}
@@ -180,7 +171,7 @@ void gn_signal_events_stop(struct gn_signal_events *signals, int32_t pid)
 		if (process->pid != pid || process->until_ns != UINT64_MAX)
 			continue;
 		gn_disable_events(process->fd, process->n_fds);
-		process->until_ns = now_ns();
+		process->until_ns = gn_clock_ns(CLOCK_MONOTONIC);
 	}
 }
 
@@ -200,7 +191,7 @@ static void close_ended(struct gn_signal_events *signals)
 	for (struct gn_signal_process *process = signals->first; process; process = process->next)
 		if (has_ended(process)) {
 			if (process->until_ns == UINT64_MAX)
-				process->until_ns = now_ns();
+				process->until_ns = gn_clock_ns(CLOCK_MONOTONIC);
 			close_all(process);
 		}
 }
@@ -211,18 +202,7 @@ static void close_ended(struct gn_signal_events *signals)
  */
 static int is_traced(int32_t pid)
 {
-	char path[40], line[128];
-	int tracer = 0;
-	FILE *status;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	status = fopen(path, "re");
-	if (!status)
-		return 0;
-	while (fgets(line, sizeof(line), status) && sscanf(line, "TracerPid: %d", &tracer) != 1)
-		;
-	fclose(status);
-	return tracer > 0;
+	return gn_task_status(pid, "TracerPid:") > 0;
 }
 
 int gn_signal_events_open(struct gn_signal_events *signals, int32_t pid, int tells_tasks)
@@ -250,7 +230,7 @@ int gn_signal_events_open(struct gn_signal_events *signals, int32_t pid, int tel
 	if (!process)
 		return result;
 	process->pid = pid;
-	process->from_ns = now_ns();
+	process->from_ns = gn_clock_ns(CLOCK_MONOTONIC);
 	process->until_ns = result ? 0 : UINT64_MAX;
 	process->next = signals->first;
 	signals->first = process;

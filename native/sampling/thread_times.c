@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -69,9 +68,7 @@ static int open_target(struct gn_thread_times *times, const struct gn_sampling_p
 		if (fd < 0)
 			return fd;
 		times->fd[(size_t)target * plan->n_cpus + cpu] = fd;
-		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0)
-			return -errno;
-		failed = gn_event_numbers_add(&times->numbers, fd, target);
+		failed = gn_join_ring(fd, ring, &times->numbers, target);
 		if (failed)
 			return failed;
 	}

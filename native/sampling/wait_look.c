@@ -9,8 +9,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock_ns.h"
 
 /* glibc's pthread_mutex_t has the futex first, and its owner's tid behind a count. */
 #define MUTEX_OWNER 8u
@@ -27,14 +28,6 @@ struct call_now {
 	long number;
 	uint64_t argument, sp, pc;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* 1: the thread waits, in a system call or, with the number -1, elsewhere in the kernel. */
 static int read_call(const struct gn_thread *thread, struct call_now *call)
@@ -161,7 +154,7 @@ static int unwind(const struct gn_thread *thread, struct gn_stack_paths *paths, 
 	if (!stack.stack_bytes)
 		return 0;
 	memset(sample, 0, sizeof(*sample));
-	sample->time_ns = now_ns();
+	sample->time_ns = gn_clock_ns(CLOCK_MONOTONIC);
 	gn_stack_paths_add(paths, thread->process, thread->tid, &stack, sample);
 	return 1;
 }
@@ -169,7 +162,7 @@ static int unwind(const struct gn_thread *thread, struct gn_stack_paths *paths, 
 int gn_wait_look_at(const struct gn_thread *thread, struct gn_stack_paths *paths, void *buffer,
 		    struct gn_wait_look *look, struct gn_sample_sample *sample, int *has_stack)
 {
-	const uint64_t from_ns = now_ns();
+	const uint64_t from_ns = gn_clock_ns(CLOCK_MONOTONIC);
 	struct call_now before, after;
 
 	*has_stack = 0;
@@ -188,6 +181,6 @@ int gn_wait_look_at(const struct gn_thread *thread, struct gn_stack_paths *paths
 	if (!read_call(thread, &after) || memcmp(&before, &after, sizeof(before)))
 		return -EAGAIN;
 	look->from_ns = from_ns;
-	look->until_ns = now_ns();
+	look->until_ns = gn_clock_ns(CLOCK_MONOTONIC);
 	return 0;
 }

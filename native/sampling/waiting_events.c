@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* `fd` has those of the same CPU. */
@@ -41,9 +40,7 @@ static int open_all(struct gn_sampled_events *events, int32_t pid, int *fd)
 			if (opened < 0)
 				return opened;
 			of_cpu[event] = opened;
-			if (ioctl(opened, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0)
-				return -errno;
-			failed = gn_event_numbers_add(&events->numbers, opened, event);
+			failed = gn_join_ring(opened, ring, &events->numbers, event);
 			if (failed)
 				return failed;
 		}

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 
 #include "record_words.h"
@@ -59,9 +58,7 @@ int gn_wakes_begin(struct gn_wakes *wakes, const struct gn_sampling_plan *plan,
 			if (fd < 0)
 				return fd;
 			wakes->fd[wakes->n_fds++] = fd;
-			if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0)
-				return -errno;
-			failed = gn_event_numbers_add(&wakes->numbers, fd, 0);
+			failed = gn_join_ring(fd, ring, &wakes->numbers, 0);
 			if (failed)
 				return failed;
 		}
