@@ -175,12 +175,31 @@ export function placeTitle(location: Location, locations: readonly Location[]): 
 }
 
 /** What a search finds in a panel: the frames, and the value of the lowest of them. */
-export function searched(
+interface SearchHits {
+  readonly matches: Uint8Array;
+  readonly count: number;
+  readonly value: number;
+}
+
+/** What a search finds in each panel, null where nothing is searched, and what is wrong with it. */
+export function useSearch(
   tree: Tree,
-  frames: OrderedFrames,
-  filter: TreeFilter,
+  panels: readonly { readonly frames: OrderedFrames }[],
+  text: string,
   total: number,
-): { matches: Uint8Array; count: number; value: number } {
+): { hits: readonly SearchHits[] | null; error: string } {
+  const filter = useMemo(() => TreeFilter.parse(text), [text]);
+  const hits = useMemo(
+    () =>
+      filter === null || typeof filter === "string"
+        ? null
+        : panels.map(({ frames }) => searched(tree, frames, filter, total)),
+    [tree, panels, filter, total],
+  );
+  return { hits, error: typeof filter === "string" ? filter : "" };
+}
+
+function searched(tree: Tree, frames: OrderedFrames, filter: TreeFilter, total: number): SearchHits {
   const test = tree.tester(filter, total);
   const matches = new Uint8Array(frames.n);
   let count = 0;

@@ -10,7 +10,6 @@ import { useShortcuts } from "../shortcuts";
 import "../styles/flame.css";
 import { useTheme } from "../theme";
 import { timeWindow } from "../time-window";
-import { TreeFilter } from "../tree-filter";
 import type { ViewProps } from "../view-props";
 import { describeDifference, differenceColours, useDifferences, type TreeDifferences } from "./differences";
 import { FlameCanvas, NO_FRAME, type CanvasHandle, type FramePlace } from "./flame-canvas";
@@ -19,8 +18,8 @@ import {
   drawnPanel,
   nextMatch,
   placeNodes,
-  searched,
   usePictureFrames,
+  useSearch,
   type PictureFrames,
 } from "./flame-panels";
 import { FilterChips, PictureTools, SaveMenu } from "./flame-tools";
@@ -117,23 +116,16 @@ function FlamePane(props: PaneProps) {
     return cachedColours(tree, frameColours(tree, scheme, theme, props.own));
   }, [tree, props.own, inclusive, state.colouring, theme, differences]);
 
-  const filter = useMemo(() => TreeFilter.parse(state.search), [state.search]);
-  const found = useMemo(
-    () =>
-      filter === null || typeof filter === "string"
-        ? null
-        : panels.map(({ frames }) => searched(tree, frames, filter, total)),
-    [tree, panels, filter, total],
-  );
+  const { hits, error } = useSearch(tree, panels, state.search, total);
   const drawn = useMemo(
     () =>
       panels.map((panel, at) =>
-        drawnPanel(tree, panel, scale, colours.ofNode, found?.[at]?.matches ?? null, (frame) => {
+        drawnPanel(tree, panel, scale, colours.ofNode, hits?.[at]?.matches ?? null, (frame) => {
           const text = describeFrame(tree, panel, frame, metric, total);
           return differences ? `${text}; ${changeOf(differences, panel.frames, frame, metric)}` : text;
         }),
       ),
-    [tree, panels, scale, colours, found, metric, total, differences],
+    [tree, panels, scale, colours, hits, metric, total, differences],
   );
 
   const zoom = placeOf(picture, params["zoom"], params["panel"]);
@@ -147,7 +139,7 @@ function FlamePane(props: PaneProps) {
   const shown = zoom.frame < 0 ? shownTotal : panels[zoom.panel]!.frames.value[zoom.frame]!;
 
   const toMatch = (step: 1 | -1) => {
-    const next = nextMatch(found?.map((one) => one.matches) ?? [], focus, step);
+    const next = nextMatch(hits?.map((one) => one.matches) ?? [], focus, step);
     if (next) select(next);
     handle.current?.focus();
   };
@@ -163,8 +155,8 @@ function FlamePane(props: PaneProps) {
         pictures={offeredPictures(run, state)}
         onSearched={() => toMatch(1)}
         onLeave={() => handle.current?.focus()}
-        searchError={typeof filter === "string" ? filter : ""}
-        searchNote={found ? searchNote(found, state.picture === "sandwich" ? Number.NaN : total, metric.unit) : ""}
+        searchError={error}
+        searchNote={hits ? searchNote(hits, state.picture === "sandwich" ? Number.NaN : total, metric.unit) : ""}
       >
         <SaveMenu name={run.title} handle={handle} />
         <button
@@ -268,9 +260,9 @@ function placeOf(picture: PictureFrames, node: string | undefined, panelParam: s
 }
 
 /** How many match, and what they come to; in a sandwich nothing adds up: its halves are the same time. */
-function searchNote(found: readonly { count: number; value: number }[], total: number, unit: string): string {
-  const count = found.reduce((sum, one) => sum + one.count, 0);
-  const value = found.reduce((sum, one) => sum + one.value, 0);
+function searchNote(hits: readonly { count: number; value: number }[], total: number, unit: string): string {
+  const count = hits.reduce((sum, one) => sum + one.count, 0);
+  const value = hits.reduce((sum, one) => sum + one.value, 0);
   if (count === 0) return "nothing matches";
   const matching = plural(count, "frame matches", "frames match");
   if (Number.isNaN(total)) return matching;

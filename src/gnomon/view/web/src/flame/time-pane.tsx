@@ -10,10 +10,9 @@ import { setParams, useRoute } from "../route";
 import { useShortcuts } from "../shortcuts";
 import { useTheme } from "../theme";
 import { setTimeWindow, timeWindow, wholeId } from "../time-window";
-import { TreeFilter } from "../tree-filter";
 import type { Tree } from "../tree-model";
 import { FlameCanvas, NO_FRAME, type CanvasHandle, type FramePlace } from "./flame-canvas";
-import { drawnPanel, nextMatch, searched } from "./flame-panels";
+import { drawnPanel, nextMatch, useSearch } from "./flame-panels";
 import { PictureTools, SaveMenu } from "./flame-tools";
 import { frameColours } from "./frame-colours";
 import { FrameMenu } from "./frame-details";
@@ -40,15 +39,8 @@ export function TimePane(props: PaneProps) {
     const scheme = state.colouring === "language" ? "language" : "module";
     return cachedColours(tree, frameColours(tree, scheme, theme, props.own));
   }, [tree, props.own, state.colouring, theme]);
-  const filter = useMemo(() => TreeFilter.parse(state.search), [state.search]);
   const length = order ? order.endNs - order.beginNs : 1;
-  const found = useMemo(
-    () =>
-      filter === null || typeof filter === "string"
-        ? null
-        : panels.map(({ frames }) => searched(tree, frames, filter, length)),
-    [tree, panels, filter, length],
-  );
+  const { hits, error } = useSearch(tree, panels, state.search, length);
   const tell = (panel: number, frame: number): string => {
     const { frames } = panels[panel]!;
     const from = order!.beginNs + frames.start[frame]!;
@@ -57,9 +49,9 @@ export function TimePane(props: PaneProps) {
   const drawn = useMemo(
     () =>
       panels.map((panel, at) =>
-        drawnPanel(tree, panel, length, colours.ofNode, found?.[at]?.matches ?? null, (frame) => tell(at, frame)),
+        drawnPanel(tree, panel, length, colours.ofNode, hits?.[at]?.matches ?? null, (frame) => tell(at, frame)),
       ),
-    [tree, panels, length, colours, found],
+    [tree, panels, length, colours, hits],
   );
   const panel = Math.max(0, nodeNumber(params["panel"]));
   const frame = nodeNumber(params["frame"]);
@@ -72,13 +64,13 @@ export function TimePane(props: PaneProps) {
     setTimeWindow({ begin: from, end: from + value[frame]! });
   };
   const toMatch = (step: 1 | -1) => {
-    const next = nextMatch(found?.map((one) => one.matches) ?? [], focus, step);
+    const next = nextMatch(hits?.map((one) => one.matches) ?? [], focus, step);
     if (next) select(next);
     handle.current?.focus();
   };
   useShortcuts({ n: () => toMatch(1), N: () => toMatch(-1) });
-  const matches = found?.reduce((sum, one) => sum + one.count, 0) ?? 0;
-  const time = found?.reduce((sum, one) => sum + one.value, 0) ?? 0;
+  const matches = hits?.reduce((sum, one) => sum + one.count, 0) ?? 0;
+  const time = hits?.reduce((sum, one) => sum + one.value, 0) ?? 0;
   const nodeAt = (place: FramePlace) => panels[place.panel]!.frames.node[place.frame]!;
   return (
     <section class="pane flame-pane" aria-label="time order">
@@ -88,8 +80,8 @@ export function TimePane(props: PaneProps) {
         pictures={offeredPictures(run, state)}
         onSearched={() => toMatch(1)}
         onLeave={() => handle.current?.focus()}
-        searchError={typeof filter === "string" ? filter : ""}
-        searchNote={found ? `${plural(matches, "frame matches", "frames match")}: ${formatDuration(time)} of all threads` : ""}
+        searchError={error}
+        searchNote={hits ? `${plural(matches, "frame matches", "frames match")}: ${formatDuration(time)} of all threads` : ""}
       >
         <SaveMenu name={`${run.title} over time`} handle={handle} />
       </PictureTools>
