@@ -3,12 +3,13 @@
  * Prints how many nanoseconds of CPU time a switch took.
  */
 #define _GNU_SOURCE
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "first_cpu.h"
 
 static int pass(int from, int to, int rounds, int begins)
 {
@@ -35,17 +36,9 @@ int main(int argc, char **argv)
 {
 	const int rounds = argc > 1 ? atoi(argv[1]) : 1000;
 	int there[2], back[2], status = 1;
-	cpu_set_t cpus;
 	double begin;
 
-	sched_getaffinity(0, sizeof(cpus), &cpus);
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &cpus)) {
-			CPU_ZERO(&cpus);
-			CPU_SET(cpu, &cpus);
-			break;
-		}
-	sched_setaffinity(0, sizeof(cpus), &cpus);
+	choose_first_cpu();
 	if (pipe(there) || pipe(back))
 		return 1;
 	if (!fork())

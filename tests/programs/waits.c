@@ -6,11 +6,12 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "first_cpu.h"
 
 #define SECONDS 0.4
 
@@ -68,20 +69,6 @@ __attribute__((noinline)) void wait_for_condition(void)
 	pthread_mutex_unlock(&gate);
 }
 
-static void choose_cpu(void)
-{
-	cpu_set_t cpus;
-
-	sched_getaffinity(0, sizeof(cpus), &cpus);
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &cpus)) {
-			CPU_ZERO(&cpus);
-			CPU_SET(cpu, &cpus);
-			break;
-		}
-	sched_setaffinity(0, sizeof(cpus), &cpus);
-}
-
 static void *serve(void *unused)
 {
 	pthread_setname_np(pthread_self(), "server");
@@ -97,7 +84,7 @@ static void *serve(void *unused)
 	is_open = 1;
 	pthread_cond_signal(&opened);
 	pthread_mutex_unlock(&gate);
-	choose_cpu();
+	choose_first_cpu();
 	pthread_barrier_wait(&together);
 	compute(SECONDS);
 	return unused;
@@ -139,7 +126,7 @@ int main(void)
 	measure("lock", wait_for_lock);
 	measure("read: pipe", read_pipe);
 	measure("condition variable", wait_for_condition);
-	choose_cpu();
+	choose_first_cpu();
 	pthread_barrier_wait(&together);
 	measured_compute();
 	pthread_join(server, NULL);
