@@ -63,8 +63,7 @@ class EventSetOverflow(EventSetState):
             RunningError, ClosedError, ForkedError: not now.
             EventUnavailableError: no counter is left for it beside the one that is read.
         """
-        member, precise = self._overflowing(event)
-        _check_threshold(event, threshold)
+        member, precise = self._overflowing(event, threshold)
         if not threshold:
             self._end_overflow(member.name)
             return
@@ -140,8 +139,7 @@ class EventSetOverflow(EventSetState):
             OptionError, NotInSetError, MixedOverflowError, FeatureError, RunningError, ClosedError,
             ForkedError, EventUnavailableError: as `profil`.
         """
-        member, precise = self._overflowing(event)
-        _check_threshold(event, threshold)
+        member, precise = self._overflowing(event, threshold)
         if not threshold:
             self._end_overflow(member.name)
             return
@@ -187,12 +185,16 @@ class EventSetOverflow(EventSetState):
             )
         super()._retarget(target, slice_ms, limit)
 
-    def _overflowing(self, name: str) -> tuple[Event, str]:
+    def _overflowing(self, name: str, threshold: object) -> tuple[Event, str]:
         """Return an event of the set that is to overflow, and its name with the modifier p."""
         self._refuse_change("its overflows change")
         bare, precise = _core.precise_name(name)
         event = self._events[self.index(bare)]
         self._refuse_target()
+        if not isinstance(threshold, int):
+            raise OptionError(
+                f"event '{name}': a threshold of {threshold!r}: it must be a whole number of counts"
+            )
         if not precise or name == bare:
             return event, event.name
         return event, name
@@ -234,13 +236,6 @@ class EventSetOverflow(EventSetState):
         if self._overflows is not None:
             self._overflows.close()
         self._overflows = None
-
-
-def _check_threshold(event: str, threshold: object) -> None:
-    if not isinstance(threshold, int):
-        raise OptionError(
-            f"event '{event}': a threshold of {threshold!r}: it must be a whole number of counts"
-        )
 
 
 def _bare(name: str) -> str:

@@ -7,6 +7,9 @@ from enum import StrEnum
 from gnomon.model.contention import EVIDENCE
 from gnomon.named_tuple import NamedTuple
 
+CPU_TIME, WAITING_TIME = "CPU time", "Waiting time"
+"""What samples say of threads: how long they ran, and how long they did not."""
+
 
 class Aggregation(StrEnum):
     """How the values that several locations have of a metric make one."""

@@ -37,14 +37,17 @@ class RegionKind(NamedTuple):
     is_section: bool = False
 
 
+WAIT, THREAD = "wait", "thread"
+"""What a thread waits for, at the end of a call path; a thread as a whole."""
+
 KINDS = (
     RegionKind("hpm", "program and sections", "section", is_section=True),
     RegionKind("cpu", "functions and lines", "function", is_code=True),
-    RegionKind("wait", "waits", "wait", is_code=True),
+    RegionKind(WAIT, "waits", "wait", is_code=True),
     RegionKind("mpi", "MPI calls", "call"),
     RegionKind("io", "I/O", "call"),
     RegionKind("memory", "memory", "memory"),
-    RegionKind("thread", "threads", "thread"),
+    RegionKind(THREAD, "threads", "thread"),
 )
 """Kinds that every run may have."""
 

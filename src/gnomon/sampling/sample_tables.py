@@ -12,13 +12,13 @@ import numpy as np
 from gnomon.errors import FormatError
 from gnomon.launch.recordings import recordings
 from gnomon.model.capability_result import Collected
-from gnomon.model.metric import Aggregation
+from gnomon.model.metric import CPU_TIME, WAITING_TIME, Aggregation
+from gnomon.model.region_kinds import THREAD, WAIT
 from gnomon.model.tables import (
     LOCATIONS,
     METRICS,
     MODULES,
     PATHS,
-    PROFILE,
     REGIONS,
     SAMPLES,
     Table,
@@ -36,7 +36,7 @@ from gnomon.sampling.sample_file import FILE, NEEDED_KINDS, NONE, SampleFile, re
 from gnomon.sampling.sampled_events import UNSEEN_KERNEL
 from gnomon.sampling.unsampled_time import unsampled_ns
 from gnomon.sampling.wait_rows import read_waits
-from gnomon.store.path_sums import sums_on_paths
+from gnomon.store.path_sums import profile_of, sums_on_paths
 from gnomon.store.record_file import RecordFile
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from gnomon.model.tables import Cells
 
-CPU_TIME = "CPU time"
 _NS = 1e-9
 _KERNEL = "[kernel]"
 _PROGRAM = 0
@@ -138,7 +137,7 @@ class TaskTables:
             self._wait_paths,
             np.array(self._location_of_thread, np.int64),
             self._first,
-            self._first + len(self._regions) + 1,
+            self._thread_region,
         )
         if len(self._samples.jumps):
             yield branch_table(self._samples, self._numbers())
@@ -166,19 +165,15 @@ class TaskTables:
                 *(
                     (
                         first + number,
-                        "wait" if number in self._wait_paths.regions else "cpu",
+                        WAIT if number in self._wait_paths.regions else "cpu",
                         *frame,
                     )
                     for frame, number in self._regions.items()
                 ),
-                (
-                    first + len(self._regions) + 1,
-                    wait_tables.THREAD_KIND,
-                    "thread",
-                    "",
-                    "",
-                    0,
-                    None,
+                *(
+                    [(self._thread_region, THREAD, "thread", "", "", 0, None)]
+                    if wait_tables.has_spans(self._samples)
+                    else []
                 ),
             ],
         )
@@ -191,6 +186,10 @@ class TaskTables:
                 "region": first + paths.regions,
             },
         )
+
+    @property
+    def _thread_region(self) -> int:
+        return self._first + len(self._regions) + 1
 
     def _make_locations(self) -> tuple[Table, list[int]]:
         """Return the locations, and that of each thread: numbers of tasks come again."""
@@ -284,24 +283,8 @@ class TaskTables:
             np.concatenate((weights, rest.seconds)),
             np.repeat([1, 0], [len(row), len(rest.events)]),
         )
-        rows = len(sums.keys)
-        none = np.zeros(rows, np.int64)
-        missing = np.ones(rows, bool)
-        yield Table.of(
-            PROFILE,
-            {
-                "repetition": none,
-                "location": sums.keys // n_events,
-                "path": first + sums.paths,
-                "metric": first + sums.keys % n_events,
-                "inclusive": sums.inclusive,
-                "exclusive": sums.exclusive,
-                "calls": none,
-                "raw": sums.counts,
-                "enabled_ns": none,
-                "running_ns": none,
-            },
-            {"calls": missing, "enabled_ns": missing, "running_ns": missing},
+        yield profile_of(
+            sums.rows(sums.keys // n_events, first + sums.paths, first + sums.keys % n_events)
         )
         data, masks = self._data(order, n, number_of)
         yield Table.of(
@@ -384,7 +367,7 @@ class _UnsampledTime(NamedTuple):
 
 def _metric_name(event: Mapping[str, Any]) -> str:
     if "is_wait" in event:
-        return wait_tables.NAME
+        return WAITING_TIME
     return CPU_TIME if event["is_clock"] else f"{event['name']} (sampled)"
 
 

@@ -115,10 +115,15 @@ class SamplingObserver(Observer):
         self._events = list(options.events.events)
         self._notes = list(options.events.notes)
         self._off_cpu = options.off_cpu
+        self._waits = b""
         if self._off_cpu != switch_events.NO:
+            switches = switch_events.switches()
+            self._waits = _described_waits(
+                switches[0], has_spans=self._off_cpu == switch_events.YES
+            )
             self._events += [
                 event._replace(leader=len(self._events) + number)
-                for number, event in enumerate(switch_events.switches())
+                for number, event in enumerate(switches)
             ]
         self._stack_bytes = options.stack_kb << 10
         self._python_stack_bytes = options.python_stack_kb << 10
@@ -244,17 +249,8 @@ class SamplingObserver(Observer):
             kept_bytes=self._keep_mb << 20,
             waking=switch_events.waking() if self._has_wait_stacks else 0,
             switches_most=switch_events.SWITCHES_MOST if self._off_cpu == switch_events.AUTO else 0,
-            waits=self._described_waits(),
+            waits=self._waits if any(event.switches for event in self._events) else b"",
         )
-
-    def _described_waits(self) -> bytes:
-        """Return what the record file says of waits, b"" if they are not recorded."""
-        if not any(event.switches for event in self._events):
-            return b""
-        switches = switch_events.switches()[0]
-        has_spans = self._off_cpu == switch_events.YES
-        told = {**describe(switches, [switches]), "is_wait": True, "has_spans": has_spans}
-        return json.dumps(told).encode()
 
     @property
     def _has_wait_stacks(self) -> bool:
@@ -352,6 +348,12 @@ def _arguments(
         sampled.switches,
         json.dumps(describe(sampled, events)).encode(),
     )
+
+
+def _described_waits(switches: SampledEvent, *, has_spans: bool) -> bytes:
+    """Return what the record file says of waits."""
+    told = {**describe(switches, [switches]), "is_wait": True, "has_spans": has_spans}
+    return json.dumps(told).encode()
 
 
 def describe(sampled: SampledEvent, events: Sequence[SampledEvent]) -> dict[str, object]:

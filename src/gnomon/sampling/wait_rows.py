@@ -203,14 +203,13 @@ def _with_rest(samples: SampleFile, with_stack: WaitRows) -> WaitRows:
     thread = rest["thread"].astype(np.int64)
     key = (thread * 2 + kind) * _CLASSES + class_
     keys, of_key = np.unique(key, return_inverse=True)
-    ns, n = (
+    left, n = (
         np.bincount(of_key.reshape(-1), rest[name].astype(np.float64)).astype(np.float64)
         for name in ("ns", "n")
     )
     is_cpu = np.array([reason == wait_reasons.CPU for reason in with_stack.reasons], np.int64)
     durations = np.clip(np.floor(np.log2(np.maximum(with_stack.ns, 1))), 0, _CLASSES - 1)
     own = (with_stack.threads * 2 + is_cpu) * _CLASSES + durations.astype(np.int64)
-    left = ns.copy()
     parts = [with_stack]
     for group in (lambda numbers: numbers, lambda numbers: processes[numbers]):
         parts.append(_shared(with_stack, own, keys, left, group))

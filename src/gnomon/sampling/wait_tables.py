@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gnomon.model.tables import EVENTS, PROFILE, SAMPLES, Table
+from gnomon.model.tables import EVENTS, SAMPLES, Table
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling.call_paths import CallPaths, call_paths, used_nodes
 from gnomon.sampling.frame_names import CodeFrame
 from gnomon.sampling.sample_file import NONE
-from gnomon.store.path_sums import sums_on_paths
+from gnomon.store.path_sums import profile_of, sums_on_paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from gnomon.sampling.sample_file import SampleFile
     from gnomon.sampling.wait_rows import WaitRows
 
-NAME = "Waiting time"
 DESCRIPTION = (
     "from when threads left a CPU until they ran again, as the scheduler told; on call paths by "
     "the stacks that were taken then"
 )
-THREAD_KIND = "thread"
 _NS = 1e-9
 _MOMENT_MOST = np.uint64(1 << 62)
 
@@ -52,6 +50,20 @@ def is_wait(samples: SampleFile) -> NDArray[np.bool_]:
     marks = np.zeros(len(samples.samples), bool)
     marks[samples.waits["sample"].astype(np.int64)] = True
     return marks
+
+
+def _event_of_waits(samples: SampleFile) -> int | None:
+    return next((number for number, one in enumerate(samples.events) if "is_wait" in one), None)
+
+
+def has_spans(samples: SampleFile) -> bool:
+    """Return whether the run is to have from when to when there were threads.
+
+    Only where waits were asked for: threads are not what who looks at the events of another
+    capability looks for.
+    """
+    event = _event_of_waits(samples)
+    return event is not None and bool(samples.events[event].get("has_spans") and len(samples.spans))
 
 
 def paths_with_waits(
@@ -121,11 +133,10 @@ def wait_tables(
         first: the number of the first path and metric in the tables.
         thread_region: the region that stands for a thread.
     """
-    event = next((n for n, one in enumerate(samples.events) if "is_wait" in one), None)
+    if has_spans(samples):
+        yield _spans(samples, locations, thread_region)
+    event = _event_of_waits(samples)
     if event is not None:
-        # Threads are not what who looks at the events of another capability looks for.
-        if len(samples.spans) and samples.events[event].get("has_spans"):
-            yield _spans(samples, locations, thread_region)
         yield _profile(waits, paths, locations, first, first + event)
         yield _samples(samples, waits, paths, locations, first, first + event)
 
@@ -163,23 +174,8 @@ def _profile(
         waits.ns * _NS,
         waits.counts,
     )
-    none, missing = np.zeros(len(sums.keys), np.int64), np.ones(len(sums.keys), bool)
-    return Table.of(
-        PROFILE,
-        {
-            "repetition": none,
-            "location": sums.keys,
-            "path": first + sums.paths,
-            "metric": none + metric,
-            "inclusive": sums.inclusive,
-            "exclusive": sums.exclusive,
-            "calls": none,
-            "raw": sums.counts,
-            "enabled_ns": none,
-            "running_ns": none,
-        },
-        {"calls": missing, "enabled_ns": missing, "running_ns": missing},
-    )
+    metrics = np.full(len(sums.keys), metric)
+    return profile_of(sums.rows(sums.keys, first + sums.paths, metrics))
 
 
 def _samples(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnomon.model.tables import PROFILE, Table
 from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -28,6 +29,38 @@ class PathSums(NamedTuple):
     inclusive: NDArray[np.float64]
     exclusive: NDArray[np.float64]
     counts: NDArray[np.int64]
+
+    def rows(
+        self, locations: NDArray[np.int64], paths: NDArray[np.int64], metrics: NDArray[np.int64]
+    ) -> ProfileRows:
+        """Return them as rows of the profile, with the numbers that a run has for all three."""
+        return ProfileRows(locations, paths, metrics, self.inclusive, self.exclusive, self.counts)
+
+
+class ProfileRows(NamedTuple):
+    """Rows of the profile: parallel columns; `raw` is how many samples a row stands for."""
+
+    location: NDArray[np.int64]
+    path: NDArray[np.int64]
+    metric: NDArray[np.int64]
+    inclusive: NDArray[np.float64]
+    exclusive: NDArray[np.float64]
+    raw: NDArray[np.int64]
+
+
+def profile_of(rows: ProfileRows, is_counted: NDArray[np.bool_] | None = None) -> Table:
+    """Return the profile of rows of which neither calls nor times of a counter are known.
+
+    Args:
+        rows: what is known.
+        is_counted: of each row whether `raw` is; None: of all.
+    """
+    none, missing = np.zeros(len(rows.metric), np.int64), np.ones(len(rows.metric), bool)
+    masks = {"calls": missing, "enabled_ns": missing, "running_ns": missing}
+    if is_counted is not None:
+        masks["raw"] = ~is_counted
+    unknown = {"repetition": none, "calls": none, "enabled_ns": none, "running_ns": none}
+    return Table.of(PROFILE, {**rows._asdict(), **unknown}, masks)
 
 
 def sums_on_paths(

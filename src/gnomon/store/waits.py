@@ -6,47 +6,45 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from gnomon.model.metric import CPU_TIME, WAITING_TIME
+from gnomon.model.region_kinds import THREAD, WAIT
 from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from gnomon.store.run import Run
 
-METRIC_NAME = "Waiting time"
 PLACE = ("location", "kind", "rank", "pid", "tid", "name")
 """What is said of a thread."""
 _ESTIMATED = ", estimated]"
 # What stands between the code that waits and the kernel.
 _LIBRARY_OF_C = re.compile(r"(libc|libpthread|ld-linux|ld-musl)\b.*|\[.*\]|")
 _RUNTIME = re.compile(r"(libstdc\+\+|libgomp)\b.*|(lib)?python\d.*")
-VALUES = """
-SELECT p.location, r.name, SUM(p.exclusive), SUM(p.raw) FROM profile p
-JOIN metrics m USING (metric) JOIN paths t USING (path) JOIN regions r USING (region)
-WHERE m.name = 'Waiting time' AND m.component = 'samples' AND r.kind = 'wait'
+_OF_SAMPLES = "m.component = 'samples' AND m.name ="
+_WAITS = f"""
+FROM profile p JOIN metrics m USING (metric) JOIN paths t USING (path) JOIN regions r USING (region)
+WHERE {_OF_SAMPLES} '{WAITING_TIME}' AND r.kind = '{WAIT}'
 GROUP BY ALL HAVING SUM(p.exclusive) > 0
 """
-_CPU_TIMES = """
+VALUES = f"SELECT p.location, r.name, SUM(p.exclusive) {_WAITS}"
+"""Of each location what it waited for, and how many seconds."""
+_OF_PATHS = f"SELECT p.path, SUM(p.exclusive), SUM(p.raw) {_WAITS}"
+_CPU_TIMES = f"""
 SELECT p.location, SUM(p.exclusive) FROM profile p JOIN metrics m USING (metric)
-WHERE m.name = 'CPU time' AND m.component = 'samples' GROUP BY ALL
+WHERE {_OF_SAMPLES} '{CPU_TIME}' GROUP BY ALL
 """
-_SPANS = """
+_SPANS = f"""
 SELECT e.location, SUM(e.duration_ns) / 1e9 FROM events e JOIN regions r USING (region)
-WHERE r.kind = 'thread' GROUP BY ALL
+WHERE r.kind = '{THREAD}' GROUP BY ALL
 """
 _LOCATIONS = "SELECT location, kind, rank, pid, tid, name FROM locations"
 _PATHS = """
 SELECT t.path, t.parent, r.kind, r.name, r.module, r.file, r.line
 FROM paths t JOIN regions r USING (region)
 """
-_OF_PATHS = """
-SELECT p.path, SUM(p.exclusive), SUM(p.raw) FROM profile p
-JOIN metrics m USING (metric) JOIN paths t USING (path) JOIN regions r USING (region)
-WHERE m.name = 'Waiting time' AND m.component = 'samples' AND r.kind = 'wait'
-GROUP BY ALL HAVING SUM(p.exclusive) > 0
-"""
-_SAMPLES = """
+_SAMPLES = f"""
 SELECT s.path, MAX(s.weight), COALESCE(s.woken_by, ''), COALESCE(s.held_by, ''), SUM(s.weight)
 FROM samples s JOIN metrics m USING (metric)
-WHERE m.name = 'Waiting time' AND m.component = 'samples' GROUP BY s.path, 3, 4
+WHERE {_OF_SAMPLES} '{WAITING_TIME}' GROUP BY s.path, 3, 4
 """
 
 
@@ -114,7 +112,7 @@ def threads(run: Run) -> list[ThreadWaits]:
     """
     reasons: dict[int, dict[str, float]] = {}
     estimated: dict[int, dict[str, float]] = {}
-    for location, name, seconds, _ in run.query(VALUES):
+    for location, name, seconds in run.query(VALUES):
         reason, is_estimate = reason_of(str(name))
         own = reasons.setdefault(location, {})
         own[reason] = own.get(reason, 0.0) + seconds

@@ -20,6 +20,7 @@ from typing import Any
 from gnomon import __version__
 from gnomon.model import forest
 from gnomon.model.inlining import PYTHON
+from gnomon.model.region_kinds import WAIT
 from gnomon.model.tables import MODULES
 from gnomon.model.value import How
 from gnomon.named_tuple import NamedTuple
@@ -28,7 +29,6 @@ from gnomon.store.exports.stacks import (
     NO_PARENT,
     SIZE_BYTES,
     TIME_SECONDS,
-    WAIT,
     CodeRegion,
     RunStacks,
     Sample,

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gnomon import __version__
+from gnomon.model.metric import CPU_TIME
 from gnomon.model.tables import MODULES
 from gnomon.named_tuple import NamedTuple
 from gnomon.store.exports.stacks import SIZE_BYTES, TIME_SECONDS, RunStacks, Thread
@@ -39,7 +40,6 @@ from gnomon.store.profile_files.pprof_format import (
     VALUES,
 )
 from gnomon.store.profile_files.protobuf import length_field, number_field, packed_field
-from gnomon.store.profile_files.stack_tables import CPU_TIME
 from gnomon.store.run import Run
 
 _LEVEL = 6

@@ -18,7 +18,6 @@ from gnomon.store.run import Run
 FRAMES_MOST = 10_000_000
 """Of all stacks of a file that writes each as a whole: a viewer, or a memory, holds no more."""
 NO_PARENT = -1
-WAIT = "wait"
 """The kind of the regions that say what a thread waits for."""
 
 _PATHS = """

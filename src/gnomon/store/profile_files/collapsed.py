@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from gnomon.model.metric import CPU_TIME
 from gnomon.model.tables import Table
 from gnomon.store.profile_files import profile_file, stack_tables
 from gnomon.store.profile_files.stack_tables import ROOT, Frame, Place, Quantity, StackTables
@@ -39,7 +40,7 @@ _AUSTIN_PROCESS = re.compile(r"P([0-9]{1,10})")
 _AUSTIN_THREAD = re.compile(r"T(?:[0-9]+:)?(0x[0-9A-Fa-f]{1,16}|[0-9A-Fa-f]{1,16})")
 _AUSTIN_FRAME = re.compile(r"(.*):([^:]*):([0-9]{1,10})", re.DOTALL)
 _HEADER = re.compile(rb"#\s*(austin|mode|memory):\s*(\S+)")
-_AUSTIN_TIMES = {b"cpu": stack_tables.CPU_TIME, b"wall": "wall time (sampled)"}
+_AUSTIN_TIMES = {b"cpu": CPU_TIME, b"wall": "wall time (sampled)"}
 _STACKS_LONG = 8
 _MICROSECOND = 1e-6
 

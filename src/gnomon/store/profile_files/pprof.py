@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from gnomon.model.metric import CPU_TIME
 from gnomon.model.tables import Table
 from gnomon.named_tuple import NamedTuple
 from gnomon.store.profile_files import profile_file, stack_tables
@@ -294,7 +295,7 @@ class _Reader:
         for name, unit_name in types:
             unit, factor = stack_tables.unit_of(unit_name)
             is_cpu = name.lower() == CPU and unit == "s"
-            own.append((Quantity(stack_tables.CPU_TIME if is_cpu else name or "value", unit,
+            own.append((Quantity(CPU_TIME if is_cpu else name or "value", unit,
                                  description=described), factor))  # fmt: skip
         default = self._string(self._fields.numbers.get(DEFAULT_SAMPLE_TYPE, 0), 0)
         names = [name for name, _ in types]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from gnomon.model.inlining import PYTHON
 from gnomon.model.metric import Aggregation
-from gnomon.model.tables import LOCATIONS, METRICS, MODULES, PATHS, PROFILE, REGIONS, Table
+from gnomon.model.tables import LOCATIONS, METRICS, MODULES, PATHS, REGIONS, Table
 from gnomon.model.value import How
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import table_limits
@@ -21,11 +21,9 @@ from gnomon.store import table_limits
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gnomon.model.array_types import Floats, Longs
 
 ROOT = 0
 """The path, and the region, of the program."""
-CPU_TIME = "CPU time"
 SAMPLES = "samples"
 UNKNOWN_SAMPLES = -1
 _BITS = 32
@@ -253,7 +251,7 @@ class StackTables:
     def _profile(self, of_places: list[int]) -> Table:
         import numpy as np
 
-        from gnomon.store.path_sums import sums_on_paths
+        from gnomon.store.path_sums import ProfileRows, profile_of, sums_on_paths
 
         place, quantity, path, weight, samples = map(np.array, self._columns)
         n_metrics = len(self._quantities)
@@ -271,8 +269,7 @@ class StackTables:
         )
         if not np.isfinite(sums.inclusive).all():
             self._fail("its weights come to more than a number can hold")
-        table = _Rows(sums.keys // n_metrics, sums.paths, sums.keys % n_metrics, sums.inclusive,
-                      sums.exclusive, sums.counts)  # fmt: skip
+        table = sums.rows(sums.keys // n_metrics, sums.paths, sums.keys % n_metrics)
         # What threads have, the command has together: comparisons judge that.
         of_threads = (table.path == ROOT) & (table.location != 0)
         together = [
@@ -281,31 +278,8 @@ class StackTables:
             for number in np.unique(table.metric[of_threads]).tolist()
         ]  # fmt: skip
         if together:
-            table = _Rows(*map(np.append, table, zip(*together, strict=True)))
-        none = np.zeros(len(table.metric), np.int64)
-        missing = np.ones(len(none), bool)
-        return Table.of(
-            PROFILE,
-            {
-                **table._asdict(), "repetition": none, "calls": none, "enabled_ns": none,
-                "running_ns": none,
-            },
-            {
-                "calls": missing, "raw": ~is_counted[table.metric], "enabled_ns": missing,
-                "running_ns": missing,
-            },
-        )  # fmt: skip
-
-
-class _Rows(NamedTuple):
-    """Rows of the profile: parallel columns."""
-
-    location: Longs
-    path: Longs
-    metric: Longs
-    inclusive: Floats
-    exclusive: Floats
-    raw: Longs
+            table = ProfileRows(*map(np.append, table, zip(*together, strict=True)))
+        return profile_of(table, is_counted[table.metric])
 
 
 def _locations(places: list[Place], program: str) -> tuple[Table, list[int]]:

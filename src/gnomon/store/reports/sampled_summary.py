@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gnomon.model.capability_result import rows_of
+from gnomon.model.metric import WAITING_TIME
 from gnomon.model.symbol_names import short_name
 from gnomon.store.reports.screen_tables import ScreenTable
 from gnomon.terminal_text import filled, grid, shortened
@@ -77,10 +78,9 @@ def sampled_tables(run: Run, tables: Sequence[Table], width: int) -> list[Screen
 
 
 def _waits(run: Run, tables: Sequence[Table], width: int) -> list[str]:
-    from gnomon.store import waits
     from gnomon.store.reports import waits_part
 
-    if not any(row["name"] == waits.METRIC_NAME for row in rows_of(tables, "metrics")):
+    if not any(row["name"] == WAITING_TIME for row in rows_of(tables, "metrics")):
         return []
     text = waits_part.summary(run, width - 2)
     return [f"  {shortened(text, width - 2)}"] if text else []

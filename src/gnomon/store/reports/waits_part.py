@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.errors import GnomonError
+from gnomon.model.metric import WAITING_TIME
 from gnomon.model.symbol_names import short_name
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import waits
@@ -25,7 +26,7 @@ from gnomon.store.reports.report_part import (
     Request,
 )
 from gnomon.store.reports.table_report import GAP, INDENT, title
-from gnomon.store.waits import METRIC_NAME, CodeWaits, ThreadWaits, code_waits, threads
+from gnomon.store.waits import CodeWaits, ThreadWaits, code_waits, threads
 from gnomon.terminal_text import filled, grid, shortened
 from gnomon.units import number, printable, quantity
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from gnomon.store.run import Run
 
 BY_THREAD, BY_FUNCTION = "thread", "function"
-_OF_METRIC = {"metric": METRIC_NAME, "unit": "s", "how": "counted"}
+_OF_METRIC = {"metric": WAITING_TIME, "unit": "s", "how": "counted"}
 _REASONS_SHOWN = 4
 _PLACES_BELOW = 8
 _ABSENT = "-"
@@ -136,7 +137,7 @@ def summary(run: Run, width: int) -> str:
     """
     sums: dict[str, float] = {}
     locations = set()
-    for location, name, seconds, _ in run.query(waits.VALUES):
+    for location, name, seconds in run.query(waits.VALUES):
         reason, _ = waits.reason_of(str(name))
         sums[reason] = sums.get(reason, 0.0) + seconds
         locations.add(location)
