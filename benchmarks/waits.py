@@ -25,7 +25,7 @@ _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 _FEW, _MANY = 2_000, 150_000
 _DURATION_LIMIT_US, _STACK_LIMIT_US, _SHARE_LIMIT = 1.2, 3.6, 2.0
 # Stacks that are taken in a second before one in N is (native/sampling/sampler.c).
-_STACKS_MOST = 3_500
+_STACKS_MOST = 5_000
 
 
 def run(rounds: int) -> Table:

@@ -15,6 +15,8 @@
 #define TELLS_SWITCHES 1u
 #define IS_OF_WAITS 2u
 #define IS_SPARE 4u
+#define OF_USER 8u
+#define OF_KERNEL 16u
 
 struct sampler {
 	PyObject_HEAD struct gn_sampler *own; /* NULL: stopped */
@@ -78,6 +80,9 @@ static int read_events(PyObject *list, struct event_list *events)
 		event->tells_switches = switches & TELLS_SWITCHES;
 		event->is_of_waits = switches & IS_OF_WAITS;
 		event->is_spare = switches & IS_SPARE;
+		event->part = switches & OF_USER     ? GN_STACK_OF_USER
+			      : switches & OF_KERNEL ? GN_STACK_OF_KERNEL
+						     : GN_STACK_WHOLE;
 		event->spec.type = type;
 		event->spec.config = config[0];
 		event->spec.config1 = config[1];

@@ -104,6 +104,35 @@ static int32_t *exited(struct gn_sampler *s, int32_t tid)
 	return NULL;
 }
 
+static int read_as(const struct gn_sampler *s, const struct perf_event_header *header,
+		   uint32_t event, struct gn_sample_record *taken)
+{
+	return gn_sample_record_read(taken, header, s->events.attr[event].sample_type);
+}
+
+/*
+ * Two events of one switch: Linux 6.3 and newer give the second record the number of the first one,
+ * and its size besides its own (perf_prepare_sample() does not fill in again what
+ * data->sample_flags has). The form tells what it is.
+ */
+static int read_sample(const struct gn_sampler *s, const struct perf_event_header *header,
+		       uint32_t *event, struct gn_sample_record *taken)
+{
+	const uint64_t apart = s->events.of_kernel | s->events.of_user;
+	uint32_t of_kernel;
+
+	if (!(apart >> *event & 1))
+		return read_as(s, header, *event, taken);
+	of_kernel = (uint32_t)__builtin_ctzll(s->events.of_kernel);
+	if (!read_as(s, header, of_kernel, taken) && taken->stack.n_kernel &&
+	    taken->stack.kernel[0] == (uint64_t)PERF_CONTEXT_KERNEL) {
+		*event = of_kernel;
+		return 0;
+	}
+	*event = (uint32_t)__builtin_ctzll(s->events.of_user);
+	return read_as(s, header, *event, taken);
+}
+
 static void on_sample(struct gn_sampler *s, const struct perf_event_header *header)
 {
 	struct gn_sample_sample sample = {0};
@@ -121,17 +150,17 @@ static void on_sample(struct gn_sampler *s, const struct perf_event_header *head
 		if (!gn_event_numbers_find(numbers, id, &event))
 			event = 0;
 	}
-	type = s->events.attr[event].sample_type;
-	if (gn_sample_record_read(&taken, header, type)) {
+	if (read_sample(s, header, &event, &taken)) {
 		gn_sampler_count_loss(s, NULL, GN_LOSS_SPOILT, 1);
 		return;
 	}
+	type = s->events.attr[event].sample_type;
 	if (!sample.flags && gn_signal_events_cover(&s->signals, taken.pid, taken.time_ns)) {
 		s->facts.left_out++;
 		return;
 	}
 	/* Without a chain of the kernel's own there is still the address. */
-	if (!taken.stack.n_kernel &&
+	if (!taken.stack.n_kernel && type & PERF_SAMPLE_CALLCHAIN &&
 	    (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL) {
 		taken.stack.kernel = &taken.ip;
 		taken.stack.n_kernel = 1;
@@ -139,6 +168,12 @@ static void on_sample(struct gn_sampler *s, const struct perf_event_header *head
 	thread = gn_processes_thread(&s->processes, taken.pid, taken.tid);
 	if (!thread) {
 		gn_sampler_count_loss(s, NULL, GN_LOSS_MEMORY, 1);
+		return;
+	}
+	if (s->events.of_kernel >> event & 1) {
+		if (s->tells_switches && !exited(s, thread->tid))
+			gn_waits_kernel(&s->waits, thread, taken.time_ns, taken.stack.kernel,
+					taken.stack.n_kernel);
 		return;
 	}
 	number_thread(s, thread);
@@ -154,8 +189,13 @@ static void on_sample(struct gn_sampler *s, const struct perf_event_header *head
 				   s->paths.n_frames, sample.end);
 	if (s->is_of_waits[event]) {
 		sample.event = s->wait_event;
-		if (s->tells_switches && !exited(s, thread->tid))
+		if (s->tells_switches && !exited(s, thread->tid)) {
 			gn_waits_sample(&s->waits, thread, &sample);
+			if (thread->waits && !(type & PERF_SAMPLE_CALLCHAIN)) {
+				thread->waits->kernel.is_apart = 1;
+				thread->waits->kernel.argument = s->paths.argument;
+			}
+		}
 		return;
 	}
 	gn_waits_release(&s->waits);
@@ -175,6 +215,27 @@ static void on_wake(struct gn_sampler *s, const struct gn_wake *wake)
 
 	if (thread)
 		gn_waits_wake(thread, wake->time_ns, wake->waker, wake->is_interrupt);
+}
+
+/* What the kernel does while a thread waits, as it was told of this wait or of one like it. */
+static void add_kernel(struct gn_sampler *s, struct gn_thread *thread)
+{
+	struct gn_thread_waits *own = thread->waits;
+	const struct gn_kernel_chain *chain;
+	struct gn_kernel_chain_key key;
+
+	/* Of a thread that is ready to run nothing else is to be known. */
+	if (!own || !own->has_sample || !own->kernel.is_apart || own->is_runnable)
+		return;
+	key = gn_kernel_chain_key(thread->process->number,
+				  gn_stack_paths_leaf(&s->paths, own->sample.node),
+				  own->kernel.argument);
+	if (own->kernel.n)
+		gn_kernel_chains_keep(&s->chains, &key, own->kernel.address, own->kernel.n);
+	chain = gn_kernel_chains_find(&s->chains, &key);
+	if (chain)
+		gn_stack_paths_add_kernel(&s->paths, chain->address, chain->n, &own->sample);
+	own->kernel.is_apart = 0;
 }
 
 /* The thread is that of the record itself, also where the record names another one. */
@@ -199,6 +260,7 @@ static int on_switch(struct gn_sampler *s, const struct perf_event_header *heade
 	if (header->misc & PERF_RECORD_MISC_SWITCH_OUT) {
 		gn_waits_leave(&s->waits, thread, time_ns,
 			       header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
+		add_kernel(s, thread);
 	} else {
 		number_thread(s, thread);
 		gn_waits_return(&s->waits, thread, time_ns);
@@ -372,6 +434,7 @@ void gn_sampler_take(struct gn_sampler *s, const struct perf_event_header *heade
 		failed = on_switch(s, header);
 		break;
 	case PERF_RECORD_LOST:
+		s->is_crowded = 1;
 		gn_words_take_one(&words);
 		gn_sampler_count_loss(s, header, GN_LOSS_SAMPLES, gn_words_take_one(&words));
 		break;

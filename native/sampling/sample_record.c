@@ -8,11 +8,11 @@
 
 #define ALWAYS                                                                                     \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
-	 PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN)
+	 PERF_SAMPLE_CPU)
 #define AT_TIMES                                                                                   \
-	(PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ | PERF_SAMPLE_REGS_USER |        \
-	 PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC |                      \
-	 PERF_SAMPLE_BRANCH_STACK)
+	(PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN |        \
+	 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT |                     \
+	 PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_BRANCH_STACK)
 #define BRANCH_WORDS (sizeof(struct perf_branch_entry) / sizeof(uint64_t))
 
 uint64_t gn_sample_record_id(const struct perf_event_header *header)
@@ -86,8 +86,10 @@ int gn_sample_record_read(struct gn_sample_record *sample, const struct perf_eve
 		sample->period = gn_words_take_one(&words);
 	if (sample_type & PERF_SAMPLE_READ)
 		take_values(sample, &words);
-	sample->stack.n_kernel = gn_words_take_one(&words);
-	sample->stack.kernel = gn_words_take(&words, sample->stack.n_kernel);
+	if (sample_type & PERF_SAMPLE_CALLCHAIN) {
+		sample->stack.n_kernel = gn_words_take_one(&words);
+		sample->stack.kernel = gn_words_take(&words, sample->stack.n_kernel);
+	}
 	if (sample_type & PERF_SAMPLE_BRANCH_STACK)
 		take_branches(sample, &words);
 	if (sample_type & PERF_SAMPLE_REGS_USER)

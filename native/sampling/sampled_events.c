@@ -14,12 +14,14 @@
 #define RING_SIGNALLED_LEAST 48u
 
 /* What each sample has. */
-static uint64_t sample_type(const struct gn_sampling_plan *plan)
+static uint64_t sample_type(const struct gn_sampling_plan *plan, enum gn_stack_part part)
 {
 	uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-			PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN;
+			PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 
-	if (gn_unwind_own_machine() < 0)
+	if (part != GN_STACK_OF_USER)
+		type |= PERF_SAMPLE_CALLCHAIN;
+	if (part == GN_STACK_OF_KERNEL || gn_unwind_own_machine() < 0)
 		return type;
 	type |= PERF_SAMPLE_REGS_USER;
 	return plan->stack_bytes ? type | PERF_SAMPLE_STACK_USER : type;
@@ -55,7 +57,7 @@ void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampli
 
 	gn_attr_init(attr, &sampled->spec, is_machine ? 0 : GN_INHERIT);
 	attr->read_format = 0;
-	attr->sample_type = sample_type(plan) | plan->event[leader].more;
+	attr->sample_type = sample_type(plan, sampled->part) | plan->event[leader].more;
 	/*
 	 * Asked how many events each stands for, the kernel would sample each fault or hit of a
 	 * tracepoint, whatever the period. (perf_swevent_event() in Linux, kernel/events/core.c)
@@ -73,7 +75,7 @@ void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampli
 	attr->sample_id_all = 1;
 	attr->freq = !!sampled->is_frequency;
 	attr->sample_freq = sampled->period;
-	if (machine >= 0) {
+	if (attr->sample_type & PERF_SAMPLE_REGS_USER) {
 		attr->sample_regs_user = gn_unwind_perf_mask((enum gn_unwind_machine)machine);
 		attr->sample_stack_user = plan->stack_bytes;
 	}
@@ -273,7 +275,6 @@ static int allocate(struct gn_sampled_events *events, const struct gn_sampling_p
 	if (!events->fd || !events->cpu || !events->attr || !events->leader || !events->ring)
 		return -ENOMEM;
 	memcpy(events->cpu, plan->cpu, plan->n_cpus * sizeof(*events->cpu));
-	events->off = GN_NO_EVENT;
 	for (uint32_t event = 0; event < plan->n_events; event++) {
 		const int32_t leader = plan->event[event].spec.leader;
 
@@ -283,7 +284,11 @@ static int allocate(struct gn_sampled_events *events, const struct gn_sampling_p
 		events->leader[event] = (uint32_t)leader;
 		gn_sampled_events_attr(&events->attr[event], plan, event);
 		if (plan->event[event].is_spare)
-			events->off = event;
+			events->off |= UINT64_C(1) << event;
+		if (plan->event[event].part == GN_STACK_OF_KERNEL)
+			events->of_kernel |= UINT64_C(1) << event;
+		else if (plan->event[event].part == GN_STACK_OF_USER)
+			events->of_user |= UINT64_C(1) << event;
 	}
 	return 0;
 }
@@ -316,17 +321,16 @@ void gn_disable_events(const int *fd, uint32_t n)
 			ioctl(fd[i], PERF_EVENT_IOC_DISABLE, 0);
 }
 
-void gn_disable_event(const int *fd, uint32_t n, uint32_t n_events, uint32_t event)
+void gn_switch_events(const int *fd, uint32_t n, uint32_t n_events, uint64_t off, uint64_t on)
 {
-	for (uint32_t i = event; i < n; i += n_events)
-		gn_disable_events(&fd[i], 1);
-}
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t event = UINT64_C(1) << i % n_events;
 
-void gn_enable_event(const int *fd, uint32_t n, uint32_t n_events, uint32_t event)
-{
-	for (uint32_t i = event; i < n; i += n_events)
-		if (fd[i] >= 0)
+		if (fd[i] >= 0 && event & off)
+			ioctl(fd[i], PERF_EVENT_IOC_DISABLE, 0);
+		else if (fd[i] >= 0 && event & on)
 			ioctl(fd[i], PERF_EVENT_IOC_ENABLE, 0);
+	}
 }
 
 void gn_close_events(int *fd, uint32_t n)

@@ -13,7 +13,8 @@
 #include "ring.h"
 
 #define GN_SAMPLED_EVENTS_MAX 64u
-#define GN_NO_EVENT UINT32_MAX
+
+enum gn_stack_part { GN_STACK_WHOLE, GN_STACK_OF_USER, GN_STACK_OF_KERNEL };
 
 /*
  * An event with a leader that it is not itself (spec.leader) takes no samples: those of its leader,
@@ -28,7 +29,8 @@ struct gn_sampled_event {
 	uint32_t precise;   /* perf_event_attr.precise_ip */
 	int tells_switches; /* when threads leave a CPU and return */
 	int is_of_waits;    /* its samples are the stacks of threads that leave a CPU */
-	int is_spare;	    /* it is not enabled: it takes the place of the one before it */
+	int is_spare;	    /* it is not enabled: it takes the place of others that are of waits */
+	enum gn_stack_part part; /* of the stack, that its samples have */
 };
 
 struct gn_sampling_plan {
@@ -70,8 +72,10 @@ struct gn_sampled_events {
 	struct gn_event_numbers numbers;
 	uint64_t ring_bytes;		/* what the kernel granted */
 	uint32_t signalled_stack_bytes; /* that the rings have room for */
-	uint32_t off; /* an event that is not enabled; GN_NO_EVENT: there is none */
-	int anchor;   /* forbids the kernel to exchange counts of threads; -1: none */
+	uint64_t off;			/* events that are not enabled: a bit for each */
+	uint64_t of_kernel; /* likewise, whose samples have the kernel's part of the stack alone, */
+	uint64_t of_user;   /* or the program's */
+	int anchor;	    /* forbids the kernel to exchange counts of threads; -1: none */
 };
 
 /* 0 or a negative errno, with all closed and why. -ESRCH: no target is there. */
@@ -100,9 +104,8 @@ int gn_join_ring(int fd, int ring, struct gn_event_numbers *numbers, uint32_t nu
 void gn_disable_events(const int *fd, uint32_t n);
 void gn_close_events(int *fd, uint32_t n);
 
-/* One event alone, of `n_events` that stand together in `fd`. */
-void gn_disable_event(const int *fd, uint32_t n, uint32_t n_events, uint32_t event);
-void gn_enable_event(const int *fd, uint32_t n, uint32_t n_events, uint32_t event);
+/* Of `n_events` that stand together in `fd`, those whose bits are set. */
+void gn_switch_events(const int *fd, uint32_t n, uint32_t n_events, uint64_t off, uint64_t on);
 
 /* As what an event of a plan is opened. */
 void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampling_plan *plan,

@@ -9,6 +9,8 @@
 #define NODES_MAX (4u << 20)
 /* Of samples so young it is believed that their threads have not left all that they were in. */
 #define FRESH_NS 25000000ull
+/* As enum gn_unwind_machine numbers registers: those of DWARF. */
+#define X86_RDI 5
 
 /* --- modules ---------------------------------------------------------------------------------- */
 
@@ -157,17 +159,16 @@ static int extend_by_frame(struct gn_stack_paths *paths, uint32_t *path, struct 
 }
 
 /* The kernel's part, below all others: of return addresses the calls. */
-static int extend_by_kernel(struct gn_stack_paths *paths, uint32_t *path,
-			    const struct gn_sampled_stack *stack)
+static int extend_by_kernel(struct gn_stack_paths *paths, uint32_t *path, const uint64_t *kernel,
+			    uint64_t n)
 {
 	uint64_t innermost = 0;
 	int is_whole = 1;
 
-	while (innermost < stack->n_kernel &&
-	       stack->kernel[innermost] >= (uint64_t)PERF_CONTEXT_MAX)
+	while (innermost < n && kernel[innermost] >= (uint64_t)PERF_CONTEXT_MAX)
 		innermost++;
-	for (uint64_t i = stack->n_kernel; is_whole && i-- > innermost;) {
-		const uint64_t address = stack->kernel[i];
+	for (uint64_t i = n; is_whole && i-- > innermost;) {
+		const uint64_t address = kernel[i];
 
 		if (address < (uint64_t)PERF_CONTEXT_MAX)
 			is_whole = extend(paths, path, GN_MODULE_KERNEL, address - (i > innermost));
@@ -187,6 +188,7 @@ static void unwind(struct gn_stack_paths *paths, const struct gn_process *proces
 	if (machine < 0 || gn_unwind_from_perf((enum gn_unwind_machine)machine, stack->abi,
 					       stack->registers, stack->n_registers, &registers))
 		return;
+	paths->argument = registers.value[machine == GN_UNWIND_X86_64 ? X86_RDI : 0];
 	registers.thread = tid;
 	registers.is_fresh = paths->read_ns < time_ns + FRESH_NS;
 	gn_unwind_stack(process->space, &registers, stack->stack,
@@ -202,6 +204,7 @@ void gn_stack_paths_add(struct gn_stack_paths *paths, struct gn_process *process
 	uint32_t path = GN_PATH_NONE;
 	int is_whole = 1;
 
+	paths->argument = UINT64_MAX;
 	if (stack->abi)
 		unwind(paths, process, tid, sample->time_ns, stack, &result);
 	else
@@ -215,10 +218,23 @@ void gn_stack_paths_add(struct gn_stack_paths *paths, struct gn_process *process
 	for (uint32_t i = result.n; is_whole && i-- > 0;)
 		is_whole = extend_by_frame(paths, &path, process, &paths->frame[i]);
 	if (is_whole)
-		is_whole = extend_by_kernel(paths, &path, stack);
+		is_whole = extend_by_kernel(paths, &path, stack->kernel, stack->n_kernel);
 	if (!is_whole)
 		sample->flags |= GN_SAMPLE_SHORTENED;
 	sample->node = path;
+}
+
+void gn_stack_paths_add_kernel(struct gn_stack_paths *paths, const uint64_t *kernel, uint32_t n,
+			       struct gn_sample_sample *sample)
+{
+	if (!(sample->flags & GN_SAMPLE_SHORTENED) &&
+	    !extend_by_kernel(paths, &sample->node, kernel, n))
+		sample->flags |= GN_SAMPLE_SHORTENED;
+}
+
+uint32_t gn_stack_paths_leaf(const struct gn_stack_paths *paths, uint32_t node)
+{
+	return node == GN_PATH_NONE ? node : paths->tree.node[node].place;
 }
 
 int gn_stack_paths_begin(struct gn_stack_paths *paths, struct gn_sample_file *out,

@@ -35,6 +35,7 @@ struct gn_stack_paths {
 	uint32_t n_files;
 	uint32_t n_modules;
 	uint32_t n_frames; /* of the last stack */
+	uint64_t argument; /* the first of a function or system call, as registers had it then */
 	/* When the rings are read that the next samples are from. */
 	uint64_t read_ns;
 	/* Stacks that go on beyond their copies. */
@@ -53,6 +54,15 @@ void gn_stack_paths_end(struct gn_stack_paths *paths);
  */
 uint32_t gn_stack_paths_place(struct gn_stack_paths *paths, struct gn_process *process,
 			      uint64_t address);
+
+/*
+ * The path of a sample with the kernel's part of its stack, which was not taken with the rest.
+ */
+void gn_stack_paths_add_kernel(struct gn_stack_paths *paths, const uint64_t *kernel, uint32_t n,
+			       struct gn_sample_sample *sample);
+
+/* The place that a path ends with; GN_PATH_NONE: there is no path. */
+uint32_t gn_stack_paths_leaf(const struct gn_stack_paths *paths, uint32_t node);
 
 /* Fills in a sample's node, end and flags. */
 void gn_stack_paths_add(struct gn_stack_paths *paths, struct gn_process *process, int32_t tid,

@@ -28,7 +28,7 @@
 
 /* Of so many waits a second stacks are taken, and of so many threads read their own frames: of more
  * it is one in N. */
-#define STACKS_MOST 3500u
+#define STACKS_MOST 5000u
 #define SIGNALS_MOST 1500u
 
 /*
@@ -236,38 +236,32 @@ static void end_all_waits(struct gn_sampler *s)
 	gn_waits_tell(&s->waits, time_ns, 1);
 }
 
-/* Disables an event of switches, and enables another one in its place if `on` is one. */
-static void replace_switches(struct gn_sampler *s, uint32_t on)
+/* Disables the events of switches, and enables others in their place. */
+static void replace_switches(struct gn_sampler *s, uint64_t on)
 {
 	struct gn_sampled_events *events = &s->events;
-	const uint32_t off = s->stack_event;
+	const uint64_t off = s->stack_events;
 	const uint32_t n = events->n_events;
 
-	gn_disable_event(events->fd, events->n_fds, n, off);
-	gn_disable_event(s->waiting.fd, s->waiting.n_fds, n, off);
-	if (on != GN_NO_EVENT) {
-		gn_enable_event(events->fd, events->n_fds, n, on);
-		gn_enable_event(s->waiting.fd, s->waiting.n_fds, n, on);
-	}
+	gn_switch_events(events->fd, events->n_fds, n, off, on);
+	gn_switch_events(s->waiting.fd, s->waiting.n_fds, n, off, on);
 	gn_signal_events_switch(&s->signals, off, on);
-	events->off = off;
-	s->stack_event = on;
+	events->off = (events->off | off) & ~on;
+	s->stack_events = on;
 }
 
 /* The stacks of one wait in N, from now on. */
 static void thin_stacks(struct gn_sampler *s)
 {
-	const uint32_t spare = s->events.off;
-
-	if (!s->is_thinned && spare != GN_NO_EVENT)
-		replace_switches(s, spare);
+	if (!s->is_thinned && s->events.off)
+		replace_switches(s, s->events.off);
 	s->is_thinned = 1;
 }
 
 /* Of programs that switch too often it is not told where they wait, but where they run. */
 static void stop_switches(struct gn_sampler *s, uint64_t *next_ns, uint64_t per_second)
 {
-	replace_switches(s, GN_NO_EVENT);
+	replace_switches(s, 0);
 	for (uint32_t i = 0; i < s->events.n_events; i++)
 		if (s->is_of_waits[i]) {
 			/* Those that are opened from now on, too. */
@@ -275,7 +269,7 @@ static void stop_switches(struct gn_sampler *s, uint64_t *next_ns, uint64_t per_
 			s->events.attr[i].freq = 0;
 			s->events.attr[i].sample_period = 0;
 		}
-	gn_disable_events(s->wakes.fd, s->wakes.n_fds);
+	gn_wakes_stop(&s->wakes);
 	read_rings(s, next_ns, UINT64_MAX);
 	end_all_waits(s);
 	s->tells_switches = 0;
@@ -290,7 +284,7 @@ static void limit_switches(struct gn_sampler *s, uint64_t *next_ns)
 
 	if (!s->tells_switches)
 		return;
-	if (s->waits.n_samples - s->limit.n_samples > STACKS_MOST * seconds ||
+	if (s->is_crowded || s->waits.n_samples - s->limit.n_samples > STACKS_MOST * seconds ||
 	    s->waits.n_signalled - s->limit.n_signalled > SIGNALS_MOST * seconds)
 		thin_stacks(s);
 	if (elapsed < NS_PER_S)
@@ -359,6 +353,7 @@ static void free_sampler(struct gn_sampler *s)
 	gn_processes_end(&s->processes);
 	gn_waits_end(&s->waits);
 	gn_wakes_end(&s->wakes);
+	gn_kernel_chains_end(&s->chains);
 	gn_sample_file_close(&s->out);
 	gn_kept_stacks_close(&s->kept);
 	gn_signal_events_end(&s->signals);
@@ -427,16 +422,15 @@ static void prepare_waits(struct gn_sampler *s, const struct gn_sampling_plan *p
 			  const struct gn_sampling_output *output)
 {
 	s->is_machine = plan->target[0] < 0;
-	s->stack_event = GN_NO_EVENT;
 	s->tells_switches = !!output->waits;
 	for (uint32_t i = 0; i < plan->n_events; i++) {
 		s->is_of_waits[i] = !!plan->event[i].is_of_waits;
 		if (!plan->event[i].is_of_waits)
 			s->wait_event++;
 		else if (!plan->event[i].is_spare)
-			s->stack_event = i;
+			s->stack_events |= UINT64_C(1) << i;
 	}
-	s->looks_often = s->tells_switches && s->stack_event == GN_NO_EVENT;
+	s->looks_often = s->tells_switches && !s->stack_events;
 }
 
 int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan *plan,

@@ -11,6 +11,7 @@
 
 #include "clock_ns.h"
 #include "kept_stacks.h"
+#include "kernel_chains.h"
 #include "processes.h"
 #include "sample_file.h"
 #include "sampled_events.h"
@@ -47,9 +48,10 @@ struct gn_sampler {
 	uint32_t *polled_event; /* which of its CPU's events a ring is polled by */
 	pthread_t thread;
 	int is_disabled;
-	uint16_t wait_event;  /* the number of waits among the events of the file */
-	uint32_t stack_event; /* of the plan, that takes their stacks; GN_NO_EVENT: none */
-	int tells_switches;   /* waits are recorded */
+	uint16_t wait_event;   /* the number of waits among the events of the file */
+	uint64_t stack_events; /* of the plan, that take their stacks now: a bit for each */
+	struct gn_kernel_chains chains;
+	int tells_switches; /* waits are recorded */
 	struct {
 		uint64_t switches; /* a second, of which more are not recorded; 0: any number */
 		uint64_t begin_ns, n, n_samples, n_signalled; /* at the beginning of this second */
@@ -57,6 +59,7 @@ struct gn_sampler {
 	int is_machine;		/* CPUs tell of their threads, and so of the last switch of each */
 	int32_t exited[EXITED]; /* the last threads that did, where `is_machine` */
 	uint32_t n_exited;
+	int is_crowded;	 /* rings were full */
 	int is_thinned;	 /* of one wait in N stacks are taken */
 	int looks_often; /* no stacks come with switches */
 	char look_buffer[GN_LOOK_BYTES];

@@ -88,10 +88,10 @@ static int open_signalling(const struct gn_sampled_events *events, uint32_t even
 
 	attr.inherit = attr.inherit_thread = 1;
 	attr.remove_on_exec = 1;
-	/* A member of a group takes no samples. */
-	attr.sigtrap = events->leader[event] == event;
+	/* A member of a group takes no samples; of the kernel's part there is nothing to add. */
+	attr.sigtrap = events->leader[event] == event && !(events->of_kernel >> event & 1);
 	attr.sig_data = attr.sigtrap ? GN_SIGNAL_DATA : 0;
-	attr.disabled = event == events->off;
+	attr.disabled = events->off >> event & 1;
 	attr.enable_on_exec = 0;
 	if (attr.sample_stack_user)
 		attr.sample_stack_user = events->signalled_stack_bytes;
@@ -286,14 +286,12 @@ void gn_signal_events_disable(const struct gn_signal_events *signals)
 		gn_disable_events(process->fd, process->n_fds);
 }
 
-void gn_signal_events_switch(const struct gn_signal_events *signals, uint32_t off, uint32_t on)
+void gn_signal_events_switch(const struct gn_signal_events *signals, uint64_t off, uint64_t on)
 {
 	const uint32_t n = signals->events->n_events;
 
 	for (const struct gn_signal_process *process = signals->first; process;
-	     process = process->next) {
-		gn_disable_event(process->fd, process->n_fds, n, off);
-		if (on != GN_NO_EVENT && process->until_ns == UINT64_MAX)
-			gn_enable_event(process->fd, process->n_fds, n, on);
-	}
+	     process = process->next)
+		gn_switch_events(process->fd, process->n_fds, n, off,
+				 process->until_ns == UINT64_MAX ? on : 0);
 }

@@ -54,7 +54,7 @@ void gn_signal_events_stop(struct gn_signal_events *signals, int32_t pid);
 int gn_signal_events_cover(const struct gn_signal_events *signals, int32_t pid, uint64_t time_ns);
 
 void gn_signal_events_disable(const struct gn_signal_events *signals);
-/* Of one event of the plan alone, and enables another one in its place, if that is one. */
-void gn_signal_events_switch(const struct gn_signal_events *signals, uint32_t off, uint32_t on);
+/* Those of the plan whose bits are set. */
+void gn_signal_events_switch(const struct gn_signal_events *signals, uint64_t off, uint64_t on);
 
 #endif

@@ -20,7 +20,7 @@ static int open_event(const struct gn_sampled_events *events, uint32_t cpu, uint
 	else
 		attr.remove_on_exec = 1;
 #endif
-	if (event == events->off) {
+	if (events->off >> event & 1) {
 		attr.disabled = 1;
 		attr.enable_on_exec = 0;
 	}

@@ -238,6 +238,17 @@ void gn_waits_sample(struct gn_waits *waits, struct gn_thread *thread,
 		waits->n_samples++;
 }
 
+void gn_waits_kernel(struct gn_waits *waits, struct gn_thread *thread, uint64_t time_ns,
+		     const uint64_t *address, uint64_t n)
+{
+	struct gn_thread_waits *own = waits_of(waits, thread, time_ns);
+
+	if (!own)
+		return;
+	own->kernel.n = n < GN_KERNEL_CHAIN_MAX ? (uint32_t)n : GN_KERNEL_CHAIN_MAX;
+	memcpy(own->kernel.address, address, own->kernel.n * sizeof(*address));
+}
+
 void gn_waits_leave(struct gn_waits *waits, struct gn_thread *thread, uint64_t time_ns,
 		    int is_runnable)
 {
@@ -318,6 +329,8 @@ void gn_waits_return(struct gn_waits *waits, struct gn_thread *thread, uint64_t 
 		write_end(waits, thread, time_ns);
 	own->out_ns = 0;
 	own->has_sample = own->is_runnable = 0;
+	own->kernel.is_apart = 0;
+	own->kernel.n = 0;
 	unlink_out(thread);
 }
 

@@ -9,6 +9,7 @@
 #include <linux/perf_event.h>
 #include <stdint.h>
 
+#include "kernel_chains.h"
 #include "processes.h"
 #include "sample_file.h"
 
@@ -39,6 +40,12 @@ struct gn_thread_waits {
 	uint64_t out_ns;   /* since when it waits; 0: it runs */
 	uint64_t woken_ns; /* since when it could run; 0: that is not known */
 	struct gn_sample_sample sample;
+	struct gn_wait_kernel {
+		uint8_t is_apart;  /* the kernel's part of the stack is not in the sample */
+		uint64_t argument; /* of the system call that the sample ends with, if it does */
+		uint32_t n;
+		uint64_t address[GN_KERNEL_CHAIN_MAX];
+	} kernel;
 	uint8_t has_sample;
 	uint8_t is_runnable;  /* it left the CPU, or was created, ready to run */
 	uint8_t is_known;     /* whether it runs or waits was told at least once */
@@ -67,9 +74,6 @@ struct gn_waits {
 	struct gn_held_wait *held;
 };
 
-/* Which thread, so that it has a number in the file. */
-typedef void gn_number_thread(void *context, struct gn_thread *thread);
-
 int gn_waits_begin(struct gn_waits *waits, struct gn_sample_file *out, uint32_t *n_written,
 		   uint64_t since_ns);
 void gn_waits_end(struct gn_waits *waits);
@@ -81,9 +85,11 @@ void gn_waits_create(struct gn_waits *waits, struct gn_thread *thread, uint64_t 
 /* A thread that was there before: until something is told of it, it is taken to wait. */
 void gn_waits_suppose(struct gn_waits *waits, struct gn_thread *thread);
 
-/* The stack of a thread that is about to leave its CPU. */
+/* The stack of a thread that is about to leave its CPU; the kernel's part may come apart. */
 void gn_waits_sample(struct gn_waits *waits, struct gn_thread *thread,
 		     const struct gn_sample_sample *sample);
+void gn_waits_kernel(struct gn_waits *waits, struct gn_thread *thread, uint64_t time_ns,
+		     const uint64_t *address, uint64_t n);
 void gn_waits_leave(struct gn_waits *waits, struct gn_thread *thread, uint64_t time_ns,
 		    int is_runnable);
 void gn_waits_wake(struct gn_thread *thread, uint64_t time_ns, int32_t waker, int is_interrupt);

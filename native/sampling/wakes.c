@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "record_words.h"
 #include "sample_record.h"
@@ -14,7 +15,37 @@
 #define PID_AT 24u
 #define IN_INTERRUPT 0x18u /* TRACE_FLAG_HARDIRQ and SOFTIRQ */
 
-static int open_event(const struct gn_sampling_plan *plan, pid_t target, int cpu)
+/*
+ * Enabled, an event of a thread is delivered when that thread wakes others, too, and is switched
+ * with it: twice the cost. Linux delivers one that is not enabled to the thread that is woken, as
+ * perf_tp_event_target_task() of kernel/events/core.c does not ask; whether it does is tried out.
+ * A thread that sleeps is woken.
+ */
+static int are_told_to_disabled(const struct gn_sampling_plan *plan)
+{
+	const struct gn_event_spec waking = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = plan->waking,
+	};
+	const struct timespec moment = {.tv_nsec = 1};
+	struct perf_event_attr attr;
+	uint64_t n = 0;
+	int fd;
+
+	gn_attr_init(&attr, &waking, 0);
+	attr.read_format = 0;
+	attr.disabled = 1;
+	fd = gn_perf_open(&attr, 0, -1, -1);
+	if (fd < 0)
+		return 0;
+	nanosleep(&moment, NULL);
+	if (read(fd, &n, sizeof(n)) != sizeof(n))
+		n = 0;
+	close(fd);
+	return n > 0;
+}
+
+static int open_event(const struct gn_sampling_plan *plan, pid_t target, int cpu, int is_disabled)
 {
 	const struct gn_event_spec waking = {
 		.type = PERF_TYPE_TRACEPOINT,
@@ -32,7 +63,8 @@ static int open_event(const struct gn_sampling_plan *plan, pid_t target, int cpu
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC;
 	attr.watermark = 1;
-	attr.disabled = attr.enable_on_exec = !!plan->starts_at_exec;
+	attr.disabled = is_disabled || plan->starts_at_exec;
+	attr.enable_on_exec = !is_disabled && plan->starts_at_exec;
 	attr.size = gn_attr_size(&attr);
 	return gn_perf_open(&attr, target, cpu, -1);
 }
@@ -40,9 +72,13 @@ static int open_event(const struct gn_sampling_plan *plan, pid_t target, int cpu
 int gn_wakes_begin(struct gn_wakes *wakes, const struct gn_sampling_plan *plan,
 		   const struct gn_sampled_events *events)
 {
+	int is_disabled;
+
 	memset(wakes, 0, sizeof(*wakes));
 	if (!plan->waking)
 		return 0;
+	/* Those of a machine have no thread that they are delivered to. */
+	is_disabled = plan->target[0] >= 0 && are_told_to_disabled(plan);
 	wakes->fd = calloc((size_t)plan->n_targets * plan->n_cpus, sizeof(*wakes->fd));
 	if (!wakes->fd)
 		return -ENOMEM;
@@ -50,7 +86,8 @@ int gn_wakes_begin(struct gn_wakes *wakes, const struct gn_sampling_plan *plan,
 		const int ring = gn_sampled_events_ring_fd(events, cpu);
 
 		for (uint32_t target = 0; ring >= 0 && target < plan->n_targets; target++) {
-			const int fd = open_event(plan, plan->target[target], plan->cpu[cpu]);
+			const int fd =
+				open_event(plan, plan->target[target], plan->cpu[cpu], is_disabled);
 			int failed;
 
 			if (fd == -ESRCH)
@@ -66,10 +103,15 @@ int gn_wakes_begin(struct gn_wakes *wakes, const struct gn_sampling_plan *plan,
 	return 0;
 }
 
-void gn_wakes_end(struct gn_wakes *wakes)
+void gn_wakes_stop(struct gn_wakes *wakes)
 {
 	if (wakes->fd)
 		gn_close_events(wakes->fd, wakes->n_fds);
+}
+
+void gn_wakes_end(struct gn_wakes *wakes)
+{
+	gn_wakes_stop(wakes);
 	gn_event_numbers_free(&wakes->numbers);
 	free(wakes->fd);
 	memset(wakes, 0, sizeof(*wakes));
@@ -82,8 +124,7 @@ int gn_wakes_take(const struct gn_wakes *wakes, const struct perf_event_header *
 	uint32_t number, task[2], bytes;
 	const char *raw;
 
-	if (!wakes->n_fds ||
-	    !gn_event_numbers_find(&wakes->numbers, gn_words_take_one(&words), &number))
+	if (!gn_event_numbers_find(&wakes->numbers, gn_words_take_one(&words), &number))
 		return 0;
 	memset(wake, 0, sizeof(*wake));
 	gn_words_take_one(&words);

@@ -28,6 +28,8 @@ struct gn_wake {
  */
 int gn_wakes_begin(struct gn_wakes *wakes, const struct gn_sampling_plan *plan,
 		   const struct gn_sampled_events *events);
+/* There are no more of them; what is in the rings is known still. */
+void gn_wakes_stop(struct gn_wakes *wakes);
 void gn_wakes_end(struct gn_wakes *wakes);
 
 /* 1 if the sample is of these, with what it tells (its tid is 0 if it is malformed). */

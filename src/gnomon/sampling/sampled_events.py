@@ -35,9 +35,10 @@ _PRECISE_MOST = 3
 _PERIOD_NS_LEAST = 10_000
 
 
-TELLS_SWITCHES, IS_OF_WAITS, IS_SPARE = 1, 2, 4
+TELLS_SWITCHES, IS_OF_WAITS, IS_SPARE, OF_USER, OF_KERNEL = 1, 2, 4, 8, 16
 """It tells when threads leave a CPU and return; its samples are their stacks when they leave; it is
-not enabled, but takes the place of the event before it later on."""
+not enabled, but takes the place of all others of waits later on; its samples have the program's
+part of the stack alone; the kernel's alone."""
 
 
 class SampledEvent(NamedTuple):
@@ -52,7 +53,7 @@ class SampledEvent(NamedTuple):
         counts_more: it is a clock that counts the kernel's time, too, and is not sampled there.
         has_branches: its samples have the branches that were taken before them.
         switches: what it has to do with threads that leave a CPU: `TELLS_SWITCHES`,
-            `IS_OF_WAITS` and `IS_SPARE`, or 0.
+            `IS_OF_WAITS` and so on, or 0.
     """
 
     event: Event

@@ -15,7 +15,7 @@ from gnomon.counters import per_cpu
 from gnomon.counters.perf_errors import explain
 from gnomon.counters.perf_targets import threads
 from gnomon.counters.sysfs_pmu import online_cpus
-from gnomon.errors import ObserverError
+from gnomon.errors import ObserverError, UsageError
 from gnomon.launch import preloads
 from gnomon.launch.job import job
 from gnomon.launch.observer import Observer
@@ -116,6 +116,8 @@ class SamplingObserver(Observer):
         self._notes = list(options.events.notes)
         self._off_cpu = options.off_cpu
         self._waits = b""
+        if any(switch_events.is_of_switches(event) for event in self._events):
+            self._leave_out_waits()
         if self._off_cpu != switch_events.NO:
             switches = switch_events.switches()
             self._waits = _described_waits(
@@ -251,6 +253,15 @@ class SamplingObserver(Observer):
             switches_most=switch_events.SWITCHES_MOST if self._off_cpu == switch_events.AUTO else 0,
             waits=self._waits if any(event.switches for event in self._events) else b"",
         )
+
+    def _leave_out_waits(self) -> None:
+        """Record none beside samples of switches, which the kernel would confuse with theirs."""
+        if self._off_cpu == switch_events.YES:
+            raise UsageError(
+                "context-switches: waits have a stack of each switch anyway; leave out either the "
+                "event or the waits (--off-cpu)"
+            )
+        self._off_cpu = switch_events.NO
 
     @property
     def _has_wait_stacks(self) -> bool:

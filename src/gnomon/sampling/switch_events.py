@@ -11,6 +11,8 @@ from gnomon.sampling import rights
 from gnomon.sampling.sampled_events import (
     IS_OF_WAITS,
     IS_SPARE,
+    OF_KERNEL,
+    OF_USER,
     TELLS_SWITCHES,
     SampledEvent,
 )
@@ -19,17 +21,20 @@ YES, NO, AUTO = "yes", "no", "auto"
 """Whether waits are recorded; AUTO: where stacks may be taken, and as long as it costs little."""
 STACKS_HZ = 997
 """Of threads that switch often so many waits a second get their stacks, on each CPU."""
+KERNEL_HZ = 199
+"""As often the kernel's part of a stack is taken: it costs more than all the rest."""
 SWITCHES_MOST = 8_000
 """A second, for AUTO: more would cost more than 2 % of a CPU."""
 _SWITCHES = "context-switches"
+_TYPE_SOFTWARE, _CONTEXT_SWITCHES = 1, 3
 _WAKING = "sched:sched_waking"
 
 
-def switches() -> tuple[SampledEvent, SampledEvent]:
+def switches() -> tuple[SampledEvent, ...]:
     """Return the events that tell when threads leave a CPU and return, with their stacks.
 
-    The first has the stack of every wait, the other, which takes its place where there are too
-    many, of one in N.
+    The first has the program's part of the stack of every wait, the second the kernel's part of
+    some; the last, which takes their place where there are too many, the whole of one in N.
 
     Raises:
         GnomonError: the kernel has no such event.
@@ -37,10 +42,19 @@ def switches() -> tuple[SampledEvent, SampledEvent]:
     resolution = event_resolver.resolve([_SWITCHES])
     for missing in resolution.unavailable:
         raise GnomonError(f"waits: {missing.event}: {missing.reason}; {missing.remedy}")
-    rate = min(STACKS_HZ, rights.highest_rate() or STACKS_HZ)
+    highest = rights.highest_rate() or STACKS_HZ
     does = TELLS_SWITCHES | IS_OF_WAITS
     event = SampledEvent(resolution.events[0], 1, False, 0, switches=does)
-    return event, event._replace(period=rate, is_frequency=True, switches=does | IS_SPARE)
+    some = event._replace(is_frequency=True)
+    spare = some._replace(period=min(STACKS_HZ, highest), switches=does | IS_SPARE)
+    of_kernel = some._replace(period=min(KERNEL_HZ, highest), switches=IS_OF_WAITS | OF_KERNEL)
+    return event._replace(switches=does | OF_USER), of_kernel, spare
+
+
+def is_of_switches(event: SampledEvent) -> bool:
+    """Whether an event is sampled that tells the same as those of waits."""
+    encoding = event.event.spec.terms[0].encoding
+    return (encoding.type, encoding.config) == (_TYPE_SOFTWARE, _CONTEXT_SWITCHES)
 
 
 def telling(event: SampledEvent) -> SampledEvent:
