@@ -11,29 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <gnomon/clock.h>
-
-/*
- * The bare counter behind gn_clock_ns(), unordered: a few nanoseconds early or late are nothing
- * beside a start. uses_counter: gn_clock_source() is that counter; else these are nanoseconds.
- */
-static inline uint64_t hpm_ticks(int uses_counter)
-{
-#if defined(__x86_64__)
-	if (__builtin_expect(uses_counter, 1))
-		return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-	if (__builtin_expect(uses_counter, 1)) {
-		uint64_t ticks;
-
-		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-		return ticks;
-	}
-#endif
-	(void)uses_counter;
-	return gn_clock_ns();
-}
-
 /* read(2), with a negative errno for an error. */
 static inline long hpm_read(int fd, void *to, size_t size)
 {

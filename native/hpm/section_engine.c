@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "aggregate.h"
+#include "bare_ticks.h"
 #include "fast_path.h"
 #include "lifecycle.h"
 #include "output_names.h"
@@ -129,7 +130,7 @@ static void describe_run(struct hpm_engine *engine, struct hpm_raw_header *heade
 	header->flags |= engine->keeps_exclusive ? HPM_RAW_KEPT : 0;
 	engine->ticks_per_ms = hpm_uses_counter ? (uint64_t)(gn_clock_hz() / 1e3) : 1000000u;
 	engine->init_ns = gn_clock_ns();
-	engine->init_ticks = hpm_ticks(hpm_uses_counter);
+	engine->init_ticks = gn_bare_ticks(hpm_uses_counter);
 	header->ticks = engine->init_ticks;
 	header->ticks_hz = hpm_uses_counter ? gn_clock_hz() : 1e9;
 	header->realtime_ns = hpm_epoch_ns();

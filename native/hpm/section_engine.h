@@ -220,7 +220,7 @@ int hpm_is_number(const struct hpm_engine *engine, int id);
 
 /* --- section_engine.c ------------------------------------------------------------------------- */
 
-/* For hpm_ticks(). */
+/* For gn_bare_ticks(). */
 extern int hpm_uses_counter;
 
 uint64_t hpm_epoch_ns(void);

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "aggregate.h"
+#include "bare_ticks.h"
 #include "section_engine.h"
 
 void hpm_terminate_once(void)
@@ -68,7 +69,7 @@ static void close_all(struct hpm_engine *engine)
 static double measure_hz(const struct hpm_engine *engine)
 {
 	const double seconds = (double)(gn_clock_ns() - engine->init_ns) / 1e9;
-	const double ticks = (double)(hpm_ticks(hpm_uses_counter) - engine->init_ticks);
+	const double ticks = (double)(gn_bare_ticks(hpm_uses_counter) - engine->init_ticks);
 
 	/* Shorter than that, reading both clocks takes too much of the time. */
 	if (hpm_uses_counter && seconds > 0.1 && ticks > 0)

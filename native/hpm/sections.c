@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "bare_ticks.h"
 #include "fast_path.h"
 #include "gnomon/libhpm.h"
 #include "intervals.h"
@@ -15,7 +16,7 @@
 
 static inline uint64_t now(void)
 {
-	return hpm_ticks(hpm_uses_counter);
+	return gn_bare_ticks(hpm_uses_counter);
 }
 
 /*

@@ -1,0 +1,38 @@
+/* The places that calls come from: a routine, a communicator, and a call stack. */
+#ifndef GNOMON_MPI_PLACES_H
+#define GNOMON_MPI_PLACES_H
+
+#include "profile.h"
+
+/*
+ * A stack is known again by its return address and the address of its frame, and by the return
+ * addresses of its callers, each where it lay when the stack was unwound: two callers with frames
+ * of one size differ in these alone.
+ */
+struct gn_mpi_place {
+	uintptr_t return_address, frame;
+	uint32_t routine, communicator;
+	uint32_t hash;
+	uint32_t n_checked;
+	struct {
+		uintptr_t slot, address;
+	} checked[GN_MPI_FRAMES_CHECKED];
+	union gn_mpi_record *site;
+};
+
+struct gn_mpi_site {
+	uint32_t routine, communicator, frame;
+	union gn_mpi_record *record; /* NULL: this slot is free */
+};
+
+/* The site that a call comes from; NULL without memory. */
+union gn_mpi_record *gn_mpi_site_of_call(const struct gn_mpi_call *call);
+
+/* A thread's own record of a site, of which another thread may have one; NULL without memory. */
+union gn_mpi_record *gn_mpi_site_record(struct gn_mpi_thread *thread, uint32_t routine,
+					uint32_t communicator, uint32_t frame);
+
+/* The stack of the caller, as records of frames; the innermost one's number. */
+uint32_t gn_mpi_stack_record(struct gn_mpi_thread *thread, struct gn_mpi_place *place);
+
+#endif

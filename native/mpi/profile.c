@@ -1,0 +1,223 @@
+#include "profile.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "lifecycle.h"
+#include "places.h"
+#include "requests.h"
+
+#define PEERS_FIRST 64u
+
+/* What is sent from a site to a rank. */
+struct gn_mpi_peer {
+	const union gn_mpi_record *site;
+	int32_t rank;
+	union gn_mpi_record *record; /* NULL: this slot is free */
+};
+
+__thread struct gn_mpi_thread *gn_mpi_here;
+int gn_mpi_uses_counter;
+
+/* Of threads that record nothing: a call is always within another one. */
+static struct gn_mpi_thread nobody = {.frame = UINTPTR_MAX};
+static uint32_t n_routines;
+static _Atomic uint32_t n_threads;
+
+/* The child of a fork may not call MPI, and what it did would be written to its parent's file. */
+static void leave_child(void)
+{
+	n_routines = 0;
+	gn_mpi_here = &nobody;
+}
+
+int gn_mpi_profile_begin(const char *const *names, uint32_t n)
+{
+	const int failed = gn_mpi_totals_open(names, n);
+
+	if (failed)
+		return failed;
+	if (gn_lifecycle_at_fork(leave_child))
+		return -ENOMEM;
+	gn_mpi_uses_counter = gn_clock_has_counter();
+	n_routines = n;
+	return 0;
+}
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+static void look_at_stack(struct gn_mpi_thread *thread)
+{
+	pthread_attr_t attr;
+	void *begin = NULL;
+	size_t bytes = 0;
+
+	if (pthread_getattr_np(pthread_self(), &attr))
+		return;
+	if (!pthread_attr_getstack(&attr, &begin, &bytes)) {
+		thread->stack_begin = (uintptr_t)begin;
+		thread->stack_end = (uintptr_t)begin + bytes;
+	}
+	pthread_attr_destroy(&attr);
+}
+
+static void write_thread(struct gn_mpi_thread *thread)
+{
+	struct gn_mpi_thread_record record = {.thread = thread->number, .tid = (int32_t)gettid()};
+
+	prctl(PR_GET_NAME, record.name);
+	gn_mpi_totals_add(&thread->chunk, GN_MPI_THREAD, &record, sizeof(record));
+}
+
+/* Its memory stays: requests that it has started are completed by others. */
+struct gn_mpi_thread *gn_mpi_thread_begin(void)
+{
+	struct gn_mpi_thread *thread = n_routines ? calloc(1, sizeof(*thread)) : NULL;
+
+	if (thread)
+		thread->size = calloc((size_t)n_routines * GN_MPI_CLASSES, sizeof(*thread->size));
+	if (!thread || !thread->size) {
+		free(thread);
+		gn_mpi_here = &nobody;
+		return gn_mpi_here;
+	}
+	thread->number = atomic_fetch_add(&n_threads, 1);
+	look_at_stack(thread);
+	write_thread(thread);
+	gn_mpi_here = thread;
+	return thread;
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+static uint32_t class_of(int64_t bytes)
+{
+	return bytes <= 0   ? 0
+	       : bytes == 1 ? 1
+			    : 65 - (uint32_t)__builtin_clzll((uint64_t)bytes - 1);
+}
+
+static void add_size(struct gn_mpi_thread *thread, uint32_t routine, int64_t bytes, uint64_t ticks)
+{
+	const struct gn_mpi_size_record record = {
+		.routine = (uint16_t)routine,
+		.thread = thread->number,
+		.class = class_of(bytes),
+	};
+	union gn_mpi_record **size = &thread->size[routine * GN_MPI_CLASSES + record.class];
+
+	if (!*size)
+		*size = gn_mpi_totals_add(&thread->chunk, GN_MPI_SIZE, &record, sizeof(record));
+	if (!*size)
+		return;
+	(*size)->size.calls++;
+	(*size)->size.bytes += (uint64_t)bytes;
+	(*size)->size.ticks += ticks;
+}
+
+static struct gn_mpi_peer *find_peer(const struct gn_mpi_thread *thread,
+				     const union gn_mpi_record *site, int32_t rank)
+{
+	const uint64_t hash = ((uintptr_t)site / GN_MPI_RECORD_BYTES + (uint64_t)(uint32_t)rank) *
+			      0x9e3779b97f4a7c15u;
+	uint32_t i = (uint32_t)(hash >> 32) & thread->peers_mask;
+
+	while (thread->peer[i].record &&
+	       (thread->peer[i].site != site || thread->peer[i].rank != rank))
+		i = (i + 1) & thread->peers_mask;
+	return &thread->peer[i];
+}
+
+static int grow_peers(struct gn_mpi_thread *thread)
+{
+	struct gn_mpi_peer *before = thread->peer;
+	const uint32_t n_before = before ? thread->peers_mask + 1 : 0;
+	const uint32_t n = before ? 2 * n_before : PEERS_FIRST;
+
+	thread->peer = calloc(n, sizeof(*thread->peer));
+	if (!thread->peer) {
+		thread->peer = before;
+		return -ENOMEM;
+	}
+	thread->peers_mask = n - 1;
+	for (uint32_t i = 0; i < n_before; i++)
+		if (before[i].record)
+			*find_peer(thread, before[i].site, before[i].rank) = before[i];
+	free(before);
+	return 0;
+}
+
+static void add_messages(const struct gn_mpi_call *call)
+{
+	struct gn_mpi_thread *thread = call->thread;
+	const struct gn_mpi_messages_record record = {
+		.thread = thread->number,
+		.site = gn_mpi_totals_place(call->site),
+		.peer = call->peer,
+	};
+	struct gn_mpi_messages_record *messages;
+	struct gn_mpi_peer *peer;
+
+	if ((!thread->peer || 2 * thread->n_peers > thread->peers_mask) && grow_peers(thread))
+		return;
+	peer = find_peer(thread, call->site, call->peer);
+	if (!peer->record) {
+		peer->record =
+			gn_mpi_totals_add(&thread->chunk, GN_MPI_MESSAGES, &record, sizeof(record));
+		if (!peer->record)
+			return;
+		peer->site = call->site;
+		peer->rank = call->peer;
+		thread->n_peers++;
+	}
+	messages = &peer->record->messages;
+	messages->messages++;
+	messages->bytes += (uint64_t)call->sent;
+	if ((uint64_t)call->sent > messages->most_bytes)
+		messages->most_bytes = (uint64_t)call->sent;
+}
+
+void gn_mpi_end(struct gn_mpi_call *call)
+{
+	const uint64_t ticks = call->end - call->begin;
+	struct gn_mpi_site_record *site;
+
+	call->site = gn_mpi_site_of_call(call);
+	if (call->site) {
+		site = &call->site->site;
+		site->calls++;
+		site->sent += (uint64_t)call->sent;
+		site->received += (uint64_t)call->received;
+		site->ticks += ticks;
+		if (ticks > site->most_ticks)
+			site->most_ticks = ticks;
+		if (!call->is_pending)
+			add_size(call->thread, call->routine,
+				 call->sent ? call->sent : call->received, ticks);
+		if (call->peer != GN_MPI_NO_PEER)
+			add_messages(call);
+	}
+	call->thread->frame = 0;
+}
+
+void gn_mpi_complete(const struct gn_mpi_call *call, const struct gn_mpi_request *request,
+		     uint64_t ticks, int64_t received)
+{
+	union gn_mpi_record *site = request->site;
+
+	/* What another thread started is added up in a record of this one. */
+	if (site && request->thread != call->thread)
+		site = gn_mpi_site_record(call->thread, site->site.routine, site->site.communicator,
+					  site->site.frame);
+	if (!site)
+		return;
+	site->site.completion_ticks += ticks;
+	site->site.received += (uint64_t)received;
+	if (request->flags & GN_MPI_RECEIVES)
+		add_size(call->thread, site->site.routine, received, request->ticks);
+}

@@ -1,0 +1,102 @@
+/*
+ * The profile of a process's calls of MPI, kept while it runs: calls, bytes and time of each
+ * routine, place and communicator. It knows no MPI: wrappers, which are compiled with the MPI's own
+ * header (wrapper.h), tell what each call was about.
+ *
+ * A thread that is in a call has `frame`; what MPI itself calls of MPI meanwhile, and what a layer
+ * for Fortran calls of C, is a part of that call and not counted again.
+ */
+#ifndef GNOMON_MPI_PROFILE_H
+#define GNOMON_MPI_PROFILE_H
+
+#include <stdint.h>
+
+#include "bare_ticks.h"
+#include "totals_file.h"
+
+#define GN_MPI_CLASSES 65u
+
+/* Frames whose return addresses must be the same for a place to be the same. */
+#define GN_MPI_FRAMES_CHECKED 16u
+
+struct gn_mpi_place;
+struct gn_mpi_peer;
+struct gn_mpi_site;
+
+struct gn_mpi_thread {
+	uintptr_t frame; /* of the call that it is in; 0: none; UINTPTR_MAX: nothing is recorded */
+	uint32_t number;
+	struct gn_mpi_chunk chunk;
+	uintptr_t stack_begin, stack_end;
+	struct gn_mpi_place **place; /* a hash table: stacks that calls came from */
+	uint32_t places_mask, n_places;
+	struct gn_mpi_site *site; /* a hash table: what is told apart of these */
+	uint32_t sites_mask, n_sites;
+	struct gn_mpi_peer *peer; /* a hash table, of what was sent from a site to a rank */
+	uint32_t peers_mask, n_peers;
+	union gn_mpi_record **size; /* by routine and class; NULL: not yet */
+};
+
+/* A call, from its begin on. */
+struct gn_mpi_call {
+	struct gn_mpi_thread *thread;
+	uint64_t begin, end;
+	uintptr_t return_address, frame;
+	int64_t sent, received; /* bytes */
+	uint32_t routine;
+	uint32_t communicator;	   /* its number; GN_MPI_NONE */
+	int32_t peer;		   /* in MPI_COMM_WORLD, that `sent` was sent to; GN_MPI_NO_PEER */
+	int is_pending;		   /* what it receives is known later (requests.h) */
+	union gn_mpi_record *site; /* once it has ended; NULL: there was no memory */
+};
+
+#define GN_MPI_NO_PEER INT32_MIN
+
+extern __thread struct gn_mpi_thread *gn_mpi_here __attribute__((tls_model("initial-exec")));
+extern int gn_mpi_uses_counter;
+
+/* Once in a process, before any call. 0 or a negative errno: nothing is recorded then. */
+int gn_mpi_profile_begin(const char *const *names, uint32_t n_routines);
+
+/* Of this thread, which has none yet; one that records nothing where that cannot be. */
+struct gn_mpi_thread *gn_mpi_thread_begin(void);
+
+/* 0: the call is a part of another one, or nothing is recorded. */
+static inline int gn_mpi_begin(struct gn_mpi_call *call, uint32_t routine, void *return_address,
+			       void *frame)
+{
+	struct gn_mpi_thread *thread = gn_mpi_here;
+
+	if (__builtin_expect(!thread, 0))
+		thread = gn_mpi_thread_begin();
+	/* A call that was left by longjmp() or an exception is over: this one is further out. */
+	if (__builtin_expect((uintptr_t)frame < thread->frame, 0))
+		return 0;
+	thread->frame = (uintptr_t)frame;
+	call->thread = thread;
+	call->routine = routine;
+	call->return_address = (uintptr_t)return_address;
+	call->frame = (uintptr_t)frame;
+	call->sent = call->received = 0;
+	call->is_pending = 0;
+	call->communicator = GN_MPI_NONE;
+	call->peer = GN_MPI_NO_PEER;
+	call->begin = gn_bare_ticks(gn_mpi_uses_counter);
+	return 1;
+}
+
+static inline void gn_mpi_stop(struct gn_mpi_call *call)
+{
+	call->end = gn_bare_ticks(gn_mpi_uses_counter);
+}
+
+/* What the call has told is added up; then it is over. */
+void gn_mpi_end(struct gn_mpi_call *call);
+
+/* It is over, and what comes of it is not recorded. */
+static inline void gn_mpi_leave(struct gn_mpi_call *call)
+{
+	call->thread->frame = 0;
+}
+
+#endif

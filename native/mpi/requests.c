@@ -1,0 +1,146 @@
+#include "requests.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "places.h"
+
+#define PARTS 64u
+#define PART_FIRST 64u
+#define ABSENT UINT64_MAX
+
+/* A hash table with open addressing, and a lock. */
+struct part {
+	_Alignas(64) atomic_flag lock;
+	struct gn_mpi_request *request;
+	uint32_t mask, n;
+};
+
+static struct part parts[PARTS];
+static int is_shared;
+
+void gn_mpi_requests_share(void)
+{
+	is_shared = 1;
+}
+
+static uint32_t hash_of(uint64_t handle)
+{
+	return (uint32_t)((handle * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+static struct part *part_of(uint32_t hash)
+{
+	struct part *part = &parts[hash >> 26];
+
+	while (is_shared && atomic_flag_test_and_set_explicit(&part->lock, memory_order_acquire))
+		;
+	return part;
+}
+
+static void leave(struct part *part)
+{
+	if (is_shared)
+		atomic_flag_clear_explicit(&part->lock, memory_order_release);
+}
+
+/* That of a handle, or the free one where it would be. */
+static struct gn_mpi_request *find(const struct part *part, uint64_t handle, uint32_t hash)
+{
+	struct gn_mpi_request *request = &part->request[hash & part->mask];
+
+	while (request->handle != handle && request->handle != ABSENT) {
+		hash++;
+		request = &part->request[hash & part->mask];
+	}
+	return request;
+}
+
+static int grow(struct part *part)
+{
+	const struct part before = {.request = part->request, .mask = part->mask};
+	const uint32_t n = before.request ? 2 * (before.mask + 1) : PART_FIRST;
+
+	part->request = malloc(n * sizeof(*part->request));
+	if (!part->request) {
+		part->request = before.request;
+		return -1;
+	}
+	part->mask = n - 1;
+	for (uint32_t i = 0; i < n; i++)
+		part->request[i].handle = ABSENT;
+	for (uint32_t i = 0; before.request && i <= before.mask; i++) {
+		const struct gn_mpi_request *request = &before.request[i];
+
+		if (request->handle != ABSENT)
+			*find(part, request->handle, hash_of(request->handle)) = *request;
+	}
+	free(before.request);
+	return 0;
+}
+
+void gn_mpi_request_keep(const struct gn_mpi_call *call, uint64_t handle, uint32_t flags)
+{
+	const uint32_t hash = hash_of(handle);
+	struct part *part = part_of(hash);
+	struct gn_mpi_request *request;
+
+	if ((part->request && 2 * part->n <= part->mask) || !grow(part)) {
+		request = find(part, handle, hash);
+		part->n += request->handle == ABSENT;
+		*request = (struct gn_mpi_request){
+			.handle = handle,
+			.site = call->site,
+			.thread = call->thread,
+			.flags = flags,
+			.ticks = call->end - call->begin,
+		};
+	}
+	leave(part);
+}
+
+/* Those that come behind it may have been pushed there by it. */
+static void take_out(struct part *part, struct gn_mpi_request *request)
+{
+	uint32_t gap = (uint32_t)(request - part->request);
+
+	for (uint32_t i = (gap + 1) & part->mask; part->request[i].handle != ABSENT;
+	     i = (i + 1) & part->mask) {
+		const uint32_t wanted = hash_of(part->request[i].handle) & part->mask;
+
+		if (((i - wanted) & part->mask) >= ((i - gap) & part->mask)) {
+			part->request[gap] = part->request[i];
+			gap = i;
+		}
+	}
+	part->request[gap].handle = ABSENT;
+	part->n--;
+}
+
+int gn_mpi_request_take(uint64_t handle, struct gn_mpi_request *taken)
+{
+	const uint32_t hash = hash_of(handle);
+	struct part *part = part_of(hash);
+	struct gn_mpi_request *request = part->request ? find(part, handle, hash) : NULL;
+	const int is_there = request && request->handle == handle;
+
+	if (is_there) {
+		*taken = *request;
+		if (!(request->flags & GN_MPI_PERSISTS))
+			take_out(part, request);
+	}
+	leave(part);
+	return is_there;
+}
+
+void gn_mpi_request_forget(uint64_t handle)
+{
+	const uint32_t hash = hash_of(handle);
+	struct part *part = part_of(hash);
+	struct gn_mpi_request *request = part->request ? find(part, handle, hash) : NULL;
+
+	if (request && request->handle == handle)
+		take_out(part, request);
+	leave(part);
+}

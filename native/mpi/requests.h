@@ -1,0 +1,38 @@
+/*
+ * What operations that have begun will be completed by: from a request to the place that it was
+ * started from, so that its completion is told of that place.
+ */
+#ifndef GNOMON_MPI_REQUESTS_H
+#define GNOMON_MPI_REQUESTS_H
+
+#include "profile.h"
+
+enum gn_mpi_request_flag {
+	GN_MPI_RECEIVES = 1u << 0, /* what came is known when it is complete */
+	GN_MPI_PERSISTS = 1u << 1, /* it is not over with its completion */
+};
+
+struct gn_mpi_request {
+	uint64_t handle;
+	union gn_mpi_record *site; /* that it was started from */
+	const struct gn_mpi_thread *thread;
+	uint32_t flags;
+	uint64_t ticks; /* of the call that started it */
+};
+
+/* MPI calls come from several threads at once. */
+void gn_mpi_requests_share(void);
+
+/* A request that a call has started or made; without memory it is not known. */
+void gn_mpi_request_keep(const struct gn_mpi_call *call, uint64_t handle, uint32_t flags);
+
+/* 1 with what is known of a request; it is forgotten unless it persists. */
+int gn_mpi_request_take(uint64_t handle, struct gn_mpi_request *request);
+
+void gn_mpi_request_forget(uint64_t handle);
+
+/* What a call, which completed a request, tells of the place that it was started from. */
+void gn_mpi_complete(const struct gn_mpi_call *call, const struct gn_mpi_request *request,
+		     uint64_t ticks, int64_t received);
+
+#endif

@@ -1,0 +1,183 @@
+#include "totals_file.h"
+
+#include <errno.h>
+#include <gnomon/clock.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host_name.h"
+#include "lifecycle.h"
+#include "mapped_file.h"
+#include "staging.h"
+
+#define CAPABILITY "mpi"
+#define ENDING "mpi.totals"
+/* Of sites, sizes and peers a process has hundreds; of an all-to-all of the largest jobs millions.
+ */
+#define CAPACITY_BYTES ((uint64_t)1 << 32)
+#define PAGE_BYTES 4096u
+
+_Static_assert(sizeof(union gn_mpi_record) == GN_MPI_RECORD_BYTES, "records have one size");
+_Static_assert(sizeof(struct gn_mpi_header) <= PAGE_BYTES, "the header is in the first page");
+
+/* Of one process: zero in a child that was forked. */
+struct totals {
+	struct gn_mpi_header *header;
+};
+
+static struct gn_mapped_file file;
+static struct totals *here;
+
+static void close_at_exit(void)
+{
+	struct gn_mpi_header *header = here ? here->header : NULL;
+	uint64_t tail;
+
+	if (!header)
+		return;
+	header->ticks_hz = gn_clock_hz();
+	header->flags |= GN_MPI_CLOSED;
+	tail = gn_mapped_file_give_up(&file);
+	if (header->tail < tail)
+		tail = header->tail;
+	/* Threads that still run go on writing. */
+	gn_mapped_file_finish(&file, tail, tail);
+}
+
+static struct gn_lifecycle life = {
+	.state_bytes = sizeof(struct totals),
+	.at_exit = close_at_exit,
+};
+
+static uint64_t fill_header(struct gn_mpi_header *header, const struct gn_staging_origin *origin,
+			    const char *const *names, uint32_t n_routines)
+{
+	header->byte_order = GN_MPI_BYTE_ORDER;
+	header->version = GN_MPI_VERSION;
+	header->header_bytes = PAGE_BYTES;
+	header->n_routines = n_routines;
+	header->names = PAGE_BYTES;
+	header->records = PAGE_BYTES + (uint64_t)n_routines * GN_MPI_NAME_BYTES;
+	header->records = (header->records + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+	header->pid = origin->pid;
+	header->rank = -1;
+	header->realtime_ns = origin->realtime_ns;
+	header->ticks = gn_clock_ticks();
+	header->ticks_hz = gn_clock_hz();
+	strncpy(header->host, origin->host, sizeof(header->host) - 1);
+	for (uint32_t i = 0; i < n_routines; i++)
+		strncpy((char *)header + header->names + (uint64_t)i * GN_MPI_NAME_BYTES, names[i],
+			GN_MPI_NAME_BYTES - 1);
+	return header->records;
+}
+
+int gn_mpi_totals_open(const char *const *names, uint32_t n_routines)
+{
+	char host[GN_HOST_NAME_SIZE], path[PATH_MAX];
+	struct gn_staging_origin origin = {CAPABILITY, host, (uint32_t)getpid(), 0};
+	const uint64_t first =
+		PAGE_BYTES + (uint64_t)n_routines * GN_MPI_NAME_BYTES + 2 * PAGE_BYTES;
+	struct gn_mpi_header *header;
+	struct timespec now;
+	int failed;
+
+	if (here || !gn_staging_folder(CAPABILITY))
+		return here ? 0 : -ENOENT;
+	gn_clock_init();
+	gn_host_name(host);
+	clock_gettime(CLOCK_REALTIME, &now);
+	origin.realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	failed = gn_staging_path(&origin, ENDING, path, sizeof(path));
+	if (failed)
+		return failed;
+	failed = gn_mapped_file_create(&file, path, CAPACITY_BYTES, first);
+	if (failed) {
+		gn_mapped_file_report(&file, failed, 0);
+		return failed;
+	}
+	here = gn_lifecycle_begin(&life);
+	if (!here)
+		return -ENOMEM;
+	header = (struct gn_mpi_header *)file.start;
+	header->tail = fill_header(header, &origin, names, n_routines);
+	atomic_thread_fence(memory_order_release);
+	memcpy(header->magic, GN_MPI_MAGIC, sizeof(header->magic));
+	here->header = header;
+	return 0;
+}
+
+struct gn_mpi_header *gn_mpi_totals_header(void)
+{
+	return here ? here->header : NULL;
+}
+
+static int take_chunk(struct gn_mpi_chunk *chunk)
+{
+	struct gn_mpi_header *header = gn_mpi_totals_header();
+	const uint64_t bytes = GN_MPI_CHUNK_RECORDS * GN_MPI_RECORD_BYTES;
+	uint64_t begin;
+
+	chunk->n = GN_MPI_CHUNK_RECORDS;
+	if (header) {
+		begin = atomic_fetch_add(&header->tail, bytes);
+		if (gn_mapped_file_has_room(&file, begin + bytes) ||
+		    !gn_mapped_file_grow(&file, begin + bytes)) {
+			chunk->next = (union gn_mpi_record *)(file.start + begin);
+			return 0;
+		}
+		atomic_fetch_sub(&header->tail, bytes);
+		atomic_fetch_add(&header->lost, GN_MPI_CHUNK_RECORDS);
+	}
+	chunk->next = calloc(GN_MPI_CHUNK_RECORDS, GN_MPI_RECORD_BYTES);
+	return chunk->next ? 0 : -ENOMEM;
+}
+
+union gn_mpi_record *gn_mpi_totals_add(struct gn_mpi_chunk *chunk, enum gn_mpi_kind kind,
+				       const void *first, uint32_t bytes)
+{
+	union gn_mpi_record *record;
+
+	if (!chunk->n && take_chunk(chunk)) {
+		chunk->n = 0;
+		return NULL;
+	}
+	chunk->n--;
+	record = chunk->next++;
+	/* Behind the kind, which comes last: a reader believes what has one. */
+	memcpy((char *)record + sizeof(uint16_t), (const char *)first + sizeof(uint16_t),
+	       bytes - sizeof(uint16_t));
+	atomic_store_explicit(&record->kind, (uint16_t)kind, memory_order_release);
+	return record;
+}
+
+uint32_t gn_mpi_totals_place(const union gn_mpi_record *record)
+{
+	const struct gn_mpi_header *header = gn_mpi_totals_header();
+	const char *begin = header ? file.start + header->records : NULL;
+
+	if (!header || (const char *)record < begin ||
+	    (const char *)record >= file.start + file.capacity)
+		return GN_MPI_NONE;
+	return (uint32_t)(((const char *)record - begin) / GN_MPI_RECORD_BYTES);
+}
+
+void gn_mpi_totals_add_text(struct gn_mpi_chunk *chunk, enum gn_mpi_kind of, uint32_t number,
+			    const char *text)
+{
+	struct gn_mpi_text_record record = {.of = (uint16_t)of, .number = number};
+	size_t left = strlen(text);
+
+	do {
+		const size_t n = left < sizeof(record.text) ? left : sizeof(record.text);
+
+		memset(record.text, 0, sizeof(record.text));
+		memcpy(record.text, text, n);
+		gn_mpi_totals_add(chunk, GN_MPI_TEXT, &record, sizeof(record));
+		text += n;
+		left -= n;
+		record.part++;
+	} while (left);
+}

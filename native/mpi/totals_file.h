@@ -1,0 +1,184 @@
+/*
+ * What a process has called of MPI so far: a file that is mapped into it, so that it is there
+ * however the process ends. It has records of 64 bytes, numbers of which are changed in place by
+ * the one thread that they belong to, and nothing else.
+ *
+ *	struct gn_mpi_header, in its first page
+ *	names of routines, GN_MPI_NAME_BYTES each, from header.names on
+ *	records, from header.records on, in chunks that a thread takes for itself: struct
+ * gn_mpi_record
+ *
+ * A record of kind 0 is one that its thread has not used yet. All in the byte order of the machine.
+ */
+#ifndef GNOMON_MPI_TOTALS_FILE_H
+#define GNOMON_MPI_TOTALS_FILE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define GN_MPI_MAGIC "\211GNMPI\n"
+#define GN_MPI_BYTE_ORDER 0x01020304u
+#define GN_MPI_VERSION 1u
+#define GN_MPI_NAME_BYTES 40u
+#define GN_MPI_RECORD_BYTES 64u
+#define GN_MPI_CHUNK_RECORDS 16u
+#define GN_MPI_NONE UINT32_MAX
+
+/* Bits of gn_mpi_header.flags. */
+#define GN_MPI_CLOSED 1u    /* the process ended by itself */
+#define GN_MPI_FINALIZED 2u /* MPI_Finalize was called */
+
+struct gn_mpi_header {
+	char magic[8]; /* written last */
+	uint32_t byte_order;
+	uint32_t version;
+	uint32_t header_bytes;
+	uint32_t n_routines;
+	uint64_t names;
+	uint64_t records;
+	_Atomic uint64_t tail; /* where the next chunk begins */
+	_Atomic uint64_t lost; /* records that there was no room for */
+	uint32_t flags;
+	uint32_t pid;
+	int32_t rank; /* in MPI_COMM_WORLD, as MPI says; -1: it was not up */
+	int32_t n_ranks;
+	uint64_t realtime_ns; /* of the file's beginning, and gn_clock_ticks() then */
+	uint64_t ticks;
+	double ticks_hz;
+	uint64_t up_ticks;   /* when MPI_Init returned; 0: never */
+	uint64_t down_ticks; /* when MPI_Finalize was called; 0: never */
+	int32_t thread_level;
+	uint32_t zero;
+	char host[256];
+	char library[256]; /* MPI_Get_library_version's first line */
+};
+
+enum gn_mpi_kind {
+	GN_MPI_UNUSED,
+	GN_MPI_THREAD,
+	GN_MPI_SITE,
+	GN_MPI_SIZE,
+	GN_MPI_MESSAGES,
+	GN_MPI_COMMUNICATOR,
+	GN_MPI_FRAME,
+	GN_MPI_MODULE,
+	GN_MPI_TEXT,
+};
+
+struct gn_mpi_thread_record {
+	uint16_t kind, zero;
+	uint32_t thread; /* its number */
+	int32_t tid;
+	uint32_t zero_12;
+	char name[16];
+	uint64_t zero_32[4];
+};
+
+/* Calls of a routine from a place, on a communicator. */
+struct gn_mpi_site_record {
+	uint16_t kind, routine;
+	uint32_t thread;
+	uint32_t communicator; /* GN_MPI_NONE: the routine has none */
+	uint32_t frame;	       /* the innermost one, of the call; GN_MPI_NONE: not known */
+	uint64_t calls;
+	uint64_t sent, received; /* bytes */
+	uint64_t ticks;
+	uint64_t most_ticks;	   /* of a call */
+	uint64_t completion_ticks; /* in Wait and Test, of what was started here */
+};
+
+/* Calls of a routine with messages of a size: 0, or above 2^(class - 2) up to 2^(class - 1) bytes.
+ */
+struct gn_mpi_size_record {
+	uint16_t kind, routine;
+	uint32_t thread;
+	uint32_t class;
+	uint32_t zero;
+	uint64_t calls, bytes, ticks;
+	uint64_t zero_40[3];
+};
+
+/* What was sent to a rank from a site. */
+struct gn_mpi_messages_record {
+	uint16_t kind, zero;
+	uint32_t thread;
+	uint32_t site; /* by its place among the records */
+	int32_t peer;  /* its rank in MPI_COMM_WORLD; -1: it has none there */
+	uint64_t messages, bytes;
+	uint64_t most_bytes;
+	uint64_t zero_40[3];
+};
+
+struct gn_mpi_communicator_record {
+	uint16_t kind, flags; /* 1: an inter-communicator */
+	uint32_t communicator;
+	int32_t rank, size, remote_size;
+	int32_t first; /* rank in MPI_COMM_WORLD of its rank 0; -1: it has none there */
+	uint64_t zero_24[5];
+};
+
+/* A frame of a call stack, and the one that called it. */
+struct gn_mpi_frame_record {
+	uint16_t kind, zero;
+	uint32_t frame;
+	uint32_t caller; /* GN_MPI_NONE: it is the outermost that is known */
+	uint32_t module;
+	uint64_t offset; /* of the call, as the module's file has addresses */
+	uint64_t zero_24[5];
+};
+
+struct gn_mpi_module_record {
+	uint16_t kind, build_id_bytes;
+	uint32_t module;
+	uint8_t build_id[32];
+	uint64_t zero_40[3];
+};
+
+/* A part of a text: of a module its path, of a communicator its name. */
+struct gn_mpi_text_record {
+	uint16_t kind, of; /* enum gn_mpi_kind */
+	uint32_t number;   /* of the module or communicator */
+	uint32_t part;	   /* from 0 */
+	uint32_t zero;
+	char text[48];
+};
+
+union gn_mpi_record {
+	_Atomic uint16_t kind;
+	struct gn_mpi_thread_record thread;
+	struct gn_mpi_site_record site;
+	struct gn_mpi_size_record size;
+	struct gn_mpi_messages_record messages;
+	struct gn_mpi_communicator_record communicator;
+	struct gn_mpi_frame_record frame;
+	struct gn_mpi_module_record module;
+	struct gn_mpi_text_record text;
+};
+
+/* Where a thread takes its records. */
+struct gn_mpi_chunk {
+	union gn_mpi_record *next;
+	uint32_t n;
+};
+
+/* 0 or a negative errno: then nothing is recorded. -ENOENT: this process is not measured. */
+int gn_mpi_totals_open(const char *const *names, uint32_t n_routines);
+
+/* NULL: none is open. */
+struct gn_mpi_header *gn_mpi_totals_header(void);
+
+/*
+ * A record of a thread, all zero but what `first` has, which is shorter than it; NULL without
+ * memory. Without room in the file it is in memory alone, and counted as lost.
+ */
+union gn_mpi_record *gn_mpi_totals_add(struct gn_mpi_chunk *chunk, enum gn_mpi_kind kind,
+				       const void *first, uint32_t bytes);
+
+/* Its place among the file's records; GN_MPI_NONE: it is not there. */
+uint32_t gn_mpi_totals_place(const union gn_mpi_record *record);
+
+/* A text in as many records as it takes. */
+void gn_mpi_totals_add_text(struct gn_mpi_chunk *chunk, enum gn_mpi_kind of, uint32_t number,
+			    const char *text);
+
+#endif
