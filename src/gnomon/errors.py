@@ -36,6 +36,7 @@
     ├── FormatError                 a file is not what its name says
     ├── ConstraintFileError         a table of counters and their constraints is broken
     ├── FormulaError                a metric's formula cannot be parsed or evaluated
+    ├── MpiError                    an MPI, its header or the standard's data is not usable
     ├── ViewError                   the page in the browser cannot be served
     └── RunDirectoryError           a run directory is missing, taken or unreadable
 
@@ -410,6 +411,10 @@ class FormulaError(GnomonError):
         self.line = line
         self.column = column
         super().__init__(f"{source}:{line}:{column}: {problem}")
+
+
+class MpiError(GnomonError):
+    """An MPI whose compiler or header cannot be used, or data of the standard that cannot."""
 
 
 class ViewError(GnomonError):

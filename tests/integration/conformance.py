@@ -2,13 +2,17 @@
 
 They cover each way in which Gnomon meets an MPI once: its launcher and wrappers, libhpm in C,
 Fortran and Python, hpmcount and `gnomon run` around ranks, groups that are shared out, trees
-through MPI and through files, ranks that end before or after MPI does, plug-ins that crash. The
-rest is the same code once more: `make test-long` runs it under MPICH too.
+through MPI and through files, ranks that end before or after MPI does, plug-ins that crash,
+wrappers of MPI-4 and mpi_f08. The rest is the same code once more: `make test-long` runs it under
+MPICH too.
 """
 
 from __future__ import annotations
 
 MPICH = frozenset({
+    "test_mpi_wrappers.py::test_calls_and_bytes_are_those_of_the_program[mpich]",
+    "test_mpi_wrappers.py::test_large_counts_persistent_and_partitioned_operations[mpich]",
+    "test_mpi_wrappers.py::test_calls_from_fortran_are_counted_once[mpich-MODULE_F08]",
     "test_mpi_here.py::test_compiled_programs_run_with_both[hello.c-mpich]",
     "test_mpi_here.py::test_each_rank_has_its_own_output_and_the_launcher_its_status[mpich]",
     "test_mpi_plugins.py::test_one_report_with_the_right_value[statistics-hpmcount-mpich]",
