@@ -57,9 +57,9 @@ static int grow_places(struct gn_mpi_thread *thread)
 	return 0;
 }
 
-static void forget_places(struct gn_mpi_thread *thread)
+void gn_mpi_places_forget(struct gn_mpi_thread *thread)
 {
-	for (uint32_t i = 0; i <= thread->places_mask; i++) {
+	for (uint32_t i = 0; thread->place && i <= thread->places_mask; i++) {
 		free(thread->place[i]);
 		thread->place[i] = NULL;
 	}
@@ -74,7 +74,7 @@ static union gn_mpi_record *add_place(const struct gn_mpi_call *call, uint32_t h
 	uint32_t slot = hash;
 
 	if (thread->n_places == PLACES_MAX)
-		forget_places(thread);
+		gn_mpi_places_forget(thread);
 	if ((!thread->place || 2 * thread->n_places > thread->places_mask) && grow_places(thread))
 		return NULL;
 	place = calloc(1, sizeof(*place));

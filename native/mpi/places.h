@@ -25,6 +25,8 @@ struct gn_mpi_site {
 	union gn_mpi_record *record; /* NULL: this slot is free */
 };
 
+void gn_mpi_places_forget(struct gn_mpi_thread *thread);
+
 /* The site that a call comes from; NULL without memory. */
 union gn_mpi_record *gn_mpi_site_of_call(const struct gn_mpi_call *call);
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -26,8 +25,21 @@ int gn_mpi_uses_counter;
 
 /* Of threads that record nothing: a call is always within another one. */
 static struct gn_mpi_thread nobody = {.frame = UINTPTR_MAX};
-static uint32_t n_routines;
-static _Atomic uint32_t n_threads;
+static struct {
+	const char *const *names;
+	uint32_t n;
+} plan;
+static uint32_t n_routines; /* 0: nothing is recorded */
+/* Of one process: zero in a child that was forked. */
+static struct process {
+	int is_recorded;
+} *process;
+
+static struct {
+	pthread_mutex_t lock;
+	struct gn_mpi_thread *all, *idle; /* those of threads that have ended */
+	uint32_t n;
+} threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The child of a fork may not call MPI, and what it did would be written to its parent's file. */
 static void leave_child(void)
@@ -36,17 +48,44 @@ static void leave_child(void)
 	gn_mpi_here = &nobody;
 }
 
-int gn_mpi_profile_begin(const char *const *names, uint32_t n)
+static void close_at_exit(void)
 {
-	const int failed = gn_mpi_totals_open(names, n);
+	if (process && process->is_recorded)
+		gn_mpi_totals_close();
+}
 
-	if (failed)
-		return failed;
-	if (gn_lifecycle_at_fork(leave_child))
-		return -ENOMEM;
+/* The next thread that begins goes on with its sums: threads may come and go without end. */
+static void give_back(void *thread)
+{
+	pthread_mutex_lock(&threads.lock);
+	((struct gn_mpi_thread *)thread)->next_idle = threads.idle;
+	threads.idle = thread;
+	pthread_mutex_unlock(&threads.lock);
+	gn_mpi_here = &nobody;
+}
+
+static struct gn_lifecycle life = {
+	.state_bytes = sizeof(struct process),
+	.at_exit = close_at_exit,
+	.at_thread_end = give_back,
+};
+
+void gn_mpi_profile_begin(const char *const *names, uint32_t n)
+{
+	plan.names = names;
+	plan.n = n;
+}
+
+static void open_file(void)
+{
+	if (gn_mpi_totals_open(plan.names, plan.n))
+		return;
+	process = gn_lifecycle_begin(&life);
+	if (!process || gn_lifecycle_at_fork(leave_child))
+		return;
+	process->is_recorded = 1;
 	gn_mpi_uses_counter = gn_clock_has_counter();
-	n_routines = n;
-	return 0;
+	n_routines = plan.n;
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
@@ -74,22 +113,54 @@ static void write_thread(struct gn_mpi_thread *thread)
 	gn_mpi_totals_add(&thread->chunk, GN_MPI_THREAD, &record, sizeof(record));
 }
 
-/* Its memory stays: requests that it has started are completed by others. */
-struct gn_mpi_thread *gn_mpi_thread_begin(void)
+static struct gn_mpi_thread *make_thread(void)
 {
-	struct gn_mpi_thread *thread = n_routines ? calloc(1, sizeof(*thread)) : NULL;
+	struct gn_mpi_thread *thread = calloc(1, sizeof(*thread));
 
 	if (thread)
 		thread->size = calloc((size_t)n_routines * GN_MPI_CLASSES, sizeof(*thread->size));
 	if (!thread || !thread->size) {
 		free(thread);
+		return NULL;
+	}
+	thread->number = threads.n++;
+	thread->next = threads.all;
+	threads.all = thread;
+	write_thread(thread);
+	return thread;
+}
+
+static struct gn_mpi_thread *take_thread(void)
+{
+	struct gn_mpi_thread *thread;
+
+	pthread_mutex_lock(&threads.lock);
+	thread = threads.idle;
+	if (thread)
+		threads.idle = thread->next_idle;
+	else
+		thread = make_thread();
+	pthread_mutex_unlock(&threads.lock);
+	return thread;
+}
+
+struct gn_mpi_thread *gn_mpi_thread_begin(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct gn_mpi_thread *thread;
+
+	pthread_once(&once, open_file);
+	thread = n_routines ? take_thread() : NULL;
+	if (!thread) {
 		gn_mpi_here = &nobody;
 		return gn_mpi_here;
 	}
-	thread->number = atomic_fetch_add(&n_threads, 1);
+	/* The stacks of one that had it before are gone. */
+	gn_mpi_places_forget(thread);
 	look_at_stack(thread);
-	write_thread(thread);
+	thread->frame = 0;
 	gn_mpi_here = thread;
+	gn_lifecycle_watch_thread(&life, thread);
 	return thread;
 }
 
@@ -211,7 +282,7 @@ void gn_mpi_complete(const struct gn_mpi_call *call, const struct gn_mpi_request
 	union gn_mpi_record *site = request->site;
 
 	/* What another thread started is added up in a record of this one. */
-	if (site && request->thread != call->thread)
+	if (site && request->thread != call->thread->number)
 		site = gn_mpi_site_record(call->thread, site->site.routine, site->site.communicator,
 					  site->site.frame);
 	if (!site)

@@ -35,6 +35,7 @@ struct gn_mpi_thread {
 	struct gn_mpi_peer *peer; /* a hash table, of what was sent from a site to a rank */
 	uint32_t peers_mask, n_peers;
 	union gn_mpi_record **size; /* by routine and class; NULL: not yet */
+	struct gn_mpi_thread *next, *next_idle;
 };
 
 /* A call, from its begin on. */
@@ -55,8 +56,8 @@ struct gn_mpi_call {
 extern __thread struct gn_mpi_thread *gn_mpi_here __attribute__((tls_model("initial-exec")));
 extern int gn_mpi_uses_counter;
 
-/* Once in a process, before any call. 0 or a negative errno: nothing is recorded then. */
-int gn_mpi_profile_begin(const char *const *names, uint32_t n_routines);
+/* Once in a process, before any call: its file is made with the first one. */
+void gn_mpi_profile_begin(const char *const *names, uint32_t n_routines);
 
 /* Of this thread, which has none yet; one that records nothing where that cannot be. */
 struct gn_mpi_thread *gn_mpi_thread_begin(void);
@@ -69,7 +70,7 @@ static inline int gn_mpi_begin(struct gn_mpi_call *call, uint32_t routine, void 
 
 	if (__builtin_expect(!thread, 0))
 		thread = gn_mpi_thread_begin();
-	/* A call that was left by longjmp() or an exception is over: this one is further out. */
+	/* One that was left by longjmp() or an exception is over, once a call is not further in. */
 	if (__builtin_expect((uintptr_t)frame < thread->frame, 0))
 		return 0;
 	thread->frame = (uintptr_t)frame;

@@ -92,7 +92,7 @@ void gn_mpi_request_keep(const struct gn_mpi_call *call, uint64_t handle, uint32
 		*request = (struct gn_mpi_request){
 			.handle = handle,
 			.site = call->site,
-			.thread = call->thread,
+			.thread = call->thread->number,
 			.flags = flags,
 			.ticks = call->end - call->begin,
 		};

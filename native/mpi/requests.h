@@ -15,7 +15,7 @@ enum gn_mpi_request_flag {
 struct gn_mpi_request {
 	uint64_t handle;
 	union gn_mpi_record *site; /* that it was started from */
-	const struct gn_mpi_thread *thread;
+	uint32_t thread;	   /* that started it */
 	uint32_t flags;
 	uint64_t ticks; /* of the call that started it */
 };

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "host_name.h"
-#include "lifecycle.h"
 #include "mapped_file.h"
 #include "staging.h"
 
@@ -23,17 +22,12 @@
 _Static_assert(sizeof(union gn_mpi_record) == GN_MPI_RECORD_BYTES, "records have one size");
 _Static_assert(sizeof(struct gn_mpi_header) <= PAGE_BYTES, "the header is in the first page");
 
-/* Of one process: zero in a child that was forked. */
-struct totals {
-	struct gn_mpi_header *header;
-};
-
 static struct gn_mapped_file file;
-static struct totals *here;
+static struct gn_mpi_header *opened;
 
-static void close_at_exit(void)
+void gn_mpi_totals_close(void)
 {
-	struct gn_mpi_header *header = here ? here->header : NULL;
+	struct gn_mpi_header *header = opened;
 	uint64_t tail;
 
 	if (!header)
@@ -46,11 +40,6 @@ static void close_at_exit(void)
 	/* Threads that still run go on writing. */
 	gn_mapped_file_finish(&file, tail, tail);
 }
-
-static struct gn_lifecycle life = {
-	.state_bytes = sizeof(struct totals),
-	.at_exit = close_at_exit,
-};
 
 static uint64_t fill_header(struct gn_mpi_header *header, const struct gn_staging_origin *origin,
 			    const char *const *names, uint32_t n_routines)
@@ -84,8 +73,8 @@ int gn_mpi_totals_open(const char *const *names, uint32_t n_routines)
 	struct timespec now;
 	int failed;
 
-	if (here || !gn_staging_folder(CAPABILITY))
-		return here ? 0 : -ENOENT;
+	if (opened || !gn_staging_folder(CAPABILITY))
+		return opened ? -EALREADY : -ENOENT;
 	gn_clock_init();
 	gn_host_name(host);
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -98,20 +87,17 @@ int gn_mpi_totals_open(const char *const *names, uint32_t n_routines)
 		gn_mapped_file_report(&file, failed, 0);
 		return failed;
 	}
-	here = gn_lifecycle_begin(&life);
-	if (!here)
-		return -ENOMEM;
 	header = (struct gn_mpi_header *)file.start;
 	header->tail = fill_header(header, &origin, names, n_routines);
 	atomic_thread_fence(memory_order_release);
 	memcpy(header->magic, GN_MPI_MAGIC, sizeof(header->magic));
-	here->header = header;
+	opened = header;
 	return 0;
 }
 
 struct gn_mpi_header *gn_mpi_totals_header(void)
 {
-	return here ? here->header : NULL;
+	return opened;
 }
 
 static int take_chunk(struct gn_mpi_chunk *chunk)

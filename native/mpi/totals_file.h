@@ -167,6 +167,9 @@ int gn_mpi_totals_open(const char *const *names, uint32_t n_routines);
 /* NULL: none is open. */
 struct gn_mpi_header *gn_mpi_totals_header(void);
 
+/* At the end of the process that opened it; its children have nothing to do with it. */
+void gn_mpi_totals_close(void);
+
 /*
  * A record of a thread, all zero but what `first` has, which is shorter than it; NULL without
  * memory. Without room in the file it is in memory alone, and counted as lost.
