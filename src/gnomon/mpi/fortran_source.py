@@ -14,7 +14,16 @@ from pathlib import Path
 from gnomon.mpi.byte_rules import c_expression, rule_of
 from gnomon.mpi.header import MPICH, OPEN_MPI
 from gnomon.mpi.routines import BLOCKING, routines
-from gnomon.mpi.wrapper_source import DOWN, UP, identifier, moved_quantities, start_flags
+from gnomon.mpi.wrapper_source import (
+    DOWN,
+    UP,
+    identifier,
+    is_pending,
+    moved_quantities,
+    start_flags,
+    tells_peer,
+    verb,
+)
 from gnomon.named_tuple import NamedTuple
 
 TYPE_CHECKING = False
@@ -46,7 +55,7 @@ def fortran_source(header: Header) -> str:
         # Open MPI's header has macros where the library for Fortran has functions.
         if routine.name in header.functions or routine.fortran_result:
             names = _open_mpi_names if header.family == OPEN_MPI else _mpich_names
-            texts += [_Interposer(routine, name).definition() for name in names(routine)]
+            texts.append(_Interposers(routine, names(routine)).definition())
     return "\n".join(texts)
 
 
@@ -96,98 +105,116 @@ def _text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
+def _block(body: list[str]) -> list[str]:
+    return ["{", *(f"\t{line}" if line else "" for line in body), "}"]
+
+
 def _if_successful(lines: list[str]) -> list[str]:
     if not lines:
         return []
     return ["if (*gn_error == MPI_SUCCESS) {", *(f"\t{line}" for line in lines), "}"]
 
 
-class _Interposer:
-    """One name of one routine."""
+class _Interposers:
+    """All names of a routine. Those that are measured are one function with names for each."""
 
-    def __init__(self, routine: Routine, name: _Name) -> None:
+    def __init__(self, routine: Routine, names: list[_Name]) -> None:
         self.routine = routine
-        self.name = name
+        self.names = names
         self.parameters = routine.fortran_parameters or ()
         self.by_name = {parameter.name: parameter for parameter in self.parameters}
         self.result = _RESULTS.get(routine.fortran_result, "")
         self.stem = routine.name.removeprefix("MPI_")
 
     def definition(self) -> str:
-        """Return the function, and its other names."""
-        own, name = self.name.own, self.name.name
-        body = self._measured_body() if self.name.is_measured else self._passing_body()
-        declared = f"{self.result or 'void'} {{}}({self._parameter_list()})"
-        lines = [
-            f"extern {declared.format(own)} __attribute__((weak));",
-            f"{declared.format(name)};",
-            declared.format(name),
-            "{",
-            *(f"\t{line}" if line else "" for line in body),
-            "}",
-        ]
-        lines += [
-            f'extern __typeof__({name}) {alias} __attribute__((alias("{name}")));'
-            for alias in self.name.aliases
-        ]
+        """Return the functions, and their other names."""
+        result = self.result or "void"
+        lines = [f"typedef {result} gn_f_{self.stem}_t({', '.join(self._declared) or 'void'});"]
+        if any(name.is_measured for name in self.names):
+            parameters = [f"gn_f_{self.stem}_t *gn_own", "void *gn_caller", "void *gn_frame"]
+            head = f"GN_SELDOM {result} gn_f_{self.stem}({', '.join(parameters + self._declared)})"
+            lines += [head, *_block(self._measured_body())]
+        for name in self.names:
+            lines += self._function(name)
         return "\n".join([*lines, ""])
+
+    def _function(self, name: _Name) -> list[str]:
+        own = f"GN_F_OWN({name.own})"
+        if name.is_measured:
+            passed = [own, "GN_PLACE", *self._passed()]
+            body = [f"{'return ' if self.result else ''}gn_f_{self.stem}({', '.join(passed)});"]
+        else:
+            body = self._passing_body(f"{own}({', '.join(self._passed())})")
+        return [
+            f"extern gn_f_{self.stem}_t {name.own} __attribute__((weak));",
+            f"gn_f_{self.stem}_t {name.name};",
+            f"{self.result or 'void'} {name.name}({', '.join(self._declared) or 'void'})",
+            *_block(body),
+            *(
+                f'extern gn_f_{self.stem}_t {alias} __attribute__((alias("{name.name}")));'
+                for alias in name.aliases
+            ),
+        ]
 
     @property
     def _lengths(self) -> list[str]:
         strings = [it for it in self.parameters if it.kind in _STRINGS]
         return [f"gn_length{number}" for number in range(1, len(strings) + 1)]
 
-    def _parameter_list(self) -> str:
+    @property
+    def _declared(self) -> list[str]:
         texts = [f"{self._type(it)}{it.name}" for it in self.parameters]
         texts += [] if self.result else ["MPI_Fint *ierror"]
-        texts += [f"size_t {length}" for length in self._lengths]
-        return ", ".join(texts) or "void"
+        return texts + [f"size_t {length}" for length in self._lengths]
 
     @staticmethod
     def _type(parameter: Parameter) -> str:
         return "void *" if parameter.kind == "BUFFER" else "MPI_Fint *"
 
-    def _call(self, replaced: str = "", error: str = "ierror") -> str:
+    def _passed(self, replaced: str = "", error: str = "ierror") -> list[str]:
         passed = ["gn_status" if it.name == replaced else it.name for it in self.parameters]
-        passed += [] if self.result else [error]
-        return f"GN_F_OWN({self.name.own})({', '.join([*passed, *self._lengths])})"
+        return [*passed, *([] if self.result else [error]), *self._lengths]
 
-    def _passing_body(self) -> list[str]:
+    def _passing_body(self, call: str) -> list[str]:
         taken = ["int gn_is_outermost = gn_fortran_enter(GN_PLACE);"]
         if self.result:
             return [
                 *taken,
-                f"{self.result} gn_result = {self._call()};",
+                f"{self.result} gn_result = {call};",
                 "",
                 "gn_fortran_leave(gn_is_outermost);",
                 "return gn_result;",
             ]
-        return [*taken, "", f"{self._call()};", "gn_fortran_leave(gn_is_outermost);"]
+        return [*taken, "", f"{call};", "gn_fortran_leave(gn_is_outermost);"]
 
     def _measured_body(self) -> list[str]:
+        begin = verb(self.routine, "begin")
+        number = identifier(self.routine.name)
+        plain = f"gn_own({', '.join(self._passed())})"
+        begun = [f"if (!{begin}(&gn_call, {number}, gn_caller, gn_frame))"]
+        stop = f"{verb(self.routine, 'stop')}(&gn_call);"
         if self.result:
-            lines = [f"{self.result} gn_result;"]
-            plain, call = f"return {self._call()};", f"gn_result = {self._call()};"
-            return ["struct gn_mpi_call gn_call;", *lines, "", *self._begin(plain), call,
-                    *self._end(), "return gn_result;"]  # fmt: skip
+            return [
+                "struct gn_mpi_call gn_call;",
+                f"{self.result} gn_result;",
+                "",
+                *begun,
+                f"\treturn {plain};",
+                f"gn_result = {plain};",
+                stop,
+                "gn_mpi_end(&gn_call);",
+                "return gn_result;",
+            ]
         declared, before, replaced, after = self._statuses()
         lines = ["struct gn_mpi_call gn_call;", "MPI_Fint gn_own_error, *gn_error;", *declared, ""]
         # Of mpi_f08, the error is optional.
         lines.append("gn_error = ierror ? ierror : &gn_own_error;")
-        lines += ["gn_mpi_down();"] if self.routine.name in DOWN else []
-        lines += self._begin(f"{{ {self._call()}; return; }}")
-        lines += [*before, *self._told_before(), f"{self._call(replaced, 'gn_error')};"]
-        lines += ["gn_mpi_stop(&gn_call);", *after]
+        lines += [*begun, f"\t{{ {plain}; return; }}"]
+        lines += ["gn_mpi_down(&gn_call);"] if self.routine.name in DOWN else []
+        lines += [*before, *self._told_before()]
+        lines += [f"gn_own({', '.join(self._passed(replaced, 'gn_error'))});", stop, *after]
         lines += _if_successful(self._told(bool(replaced)))
         return [*lines, "gn_mpi_end(&gn_call);", *_if_successful(self._started())]
-
-    def _begin(self, plain: str) -> list[str]:
-        number = identifier(self.routine.name)
-        return [f"if (!gn_mpi_begin(&gn_call, {number}, GN_PLACE))", f"\t{plain}"]
-
-    @staticmethod
-    def _end() -> list[str]:
-        return ["gn_mpi_stop(&gn_call);", "gn_mpi_end(&gn_call);"]
 
     def _arguments(self) -> dict[str, str]:
         """Return C for each parameter, as the expressions of bytes.toml want it."""
@@ -212,7 +239,7 @@ class _Interposer:
         if comm and comm.direction == "inout":
             as_c = f"PMPI_Comm_f2c(*{comm.name})"
             lines.append(f"if ({as_c} != MPI_COMM_NULL)")
-            lines.append(f"\tgn_call.communicator = gn_mpi_communicator({as_c});")
+            lines.append(f"\t{verb(self.routine, 'set_communicator')}(&gn_call, {as_c});")
         if self.stem == "Request_free":
             lines.append("gn_mpi_freed(&gn_call, PMPI_Request_f2c(*request));")
         return lines
@@ -225,12 +252,15 @@ class _Interposer:
             (it for it in self.parameters if it.kind == "COMMUNICATOR" and it.direction == "in"),
             None,
         )
-        if comm:
-            lines.append(f"gn_call.communicator = gn_mpi_communicator({arguments[comm.name]});")
+        if comm and not tells_peer(routine):
+            tell = verb(routine, "set_communicator")
+            lines.append(f"{tell}(&gn_call, {arguments[comm.name]});")
         if self.stem == "Start":
             lines.append("gn_f_started(&gn_call, request, 1);")
         elif self.stem == "Startall":
             lines.append("gn_f_started(&gn_call, array_of_requests, *count);")
+        if is_pending(routine):
+            lines.append("gn_call.is_pending = 1;")
         return [*lines, *([] if routine.is_persistent else self._moved(with_status))]
 
     def _moved(self, with_status: bool) -> list[str]:
@@ -243,7 +273,7 @@ class _Interposer:
                 c = c_expression(text, self.routine, arguments, "_f")
             lines.append(f"gn_call.{quantity} = {c};")
         if lines and self.routine.peer is not None:
-            lines.append("gn_call.peer = *dest;")
+            lines.append(f"gn_mpi_set_peer(&gn_call, {arguments['comm']}, *dest);")
         return lines
 
     def _started(self) -> list[str]:
@@ -262,8 +292,8 @@ class _Interposer:
         if not rule or not rule.by_status or self.routine.mode != BLOCKING or not status:
             return [], [], "", []
         return (
-            ["MPI_Fint gn_own[GN_F_STATUS], *gn_status;"],
-            [f"gn_status = gn_f_ignored({status.name}) ? gn_own : {status.name};"],
+            ["MPI_Fint gn_own_status[GN_F_STATUS], *gn_status;"],
+            [f"gn_status = gn_f_ignored({status.name}) ? gn_own_status : {status.name};"],
             status.name,
             [],
         )

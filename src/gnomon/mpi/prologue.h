@@ -35,6 +35,22 @@ GN_HELPER void gn_fortran_leave(int is_outermost)
 #define GN_PLACE __builtin_return_address(0), __builtin_frame_address(0)
 #endif
 
+/* The same as those of wrapper.h, for wrappers of routines that programs call seldom. */
+GN_SELDOM int gn_begin_seldom(struct gn_mpi_call *call, uint32_t routine, void *caller, void *frame)
+{
+	return gn_mpi_begin(call, routine, caller, frame);
+}
+
+GN_SELDOM void gn_stop_seldom(struct gn_mpi_call *call)
+{
+	gn_mpi_stop(call);
+}
+
+GN_SELDOM void gn_set_communicator_seldom(struct gn_mpi_call *call, MPI_Comm comm)
+{
+	gn_mpi_set_communicator(call, comm);
+}
+
 GN_HELPER int64_t gn_bytes(int64_t count, MPI_Datatype type)
 {
 	/* Of nothing, the type may be MPI_DATATYPE_NULL. */

@@ -12,6 +12,8 @@ from gnomon.mpi.byte_rules import c_expression, rule_of
 from gnomon.mpi.header import MPICH
 from gnomon.mpi.routines import (
     BLOCKING,
+    ONE_SIDED,
+    POINT_TO_POINT,
     by_name,
     extension,
     predefined_functions,
@@ -33,6 +35,8 @@ _TOOL_INTERFACE = "MPI_T_"
 # Routines that begin MPI in a process, and those that end it.
 UP = ("MPI_Init", "MPI_Init_thread", "MPI_Session_init")
 DOWN = ("MPI_Finalize", "MPI_Session_finalize", "MPI_Abort")
+# Of other classes, those that programs call in their innermost loops.
+_QUICK = ("MPI_Comm_rank", "MPI_Comm_size", "MPI_Wtime")
 # MPI_Comm_c2f and its kin are asked about MPI_COMM_NULL, too.
 _CONVERSIONS = ("_c2f", "_f2c", "_toint", "_fromint")
 
@@ -217,18 +221,18 @@ def _call(function: Function, replaced: str = "") -> str:
 
 
 def _body(wrapper: Wrapper) -> list[str]:
-    function = wrapper.function
+    function, routine = wrapper.function, wrapper.routine
     own = _OwnStatus.of(wrapper)
     returns = function.result != "void"
     declared = ["struct gn_mpi_call gn_call;", *own.declarations]
     declared += [f"{function.result} gn_result;"] if returns else []
     plain = f"return {_call(function)};" if returns else f"{{ {_call(function)}; return; }}"
     lines = [*declared, ""]
-    lines += ["gn_mpi_down();"] if function.name in DOWN else []
-    lines += [f"if (!gn_mpi_begin(&gn_call, {wrapper.identifier}, GN_PLACE))"]
+    lines += [f"if (!{verb(routine, 'begin')}(&gn_call, {wrapper.identifier}, GN_PLACE))"]
     lines += [f"\t{plain}", *own.before, *_before(wrapper)]
+    lines += ["gn_mpi_down(&gn_call);"] if function.name in DOWN else []
     lines.append(f"{'gn_result = ' if returns else ''}{_call(function, own.replaced)};")
-    lines += ["gn_mpi_stop(&gn_call);", *own.after]
+    lines += [f"{verb(routine, 'stop')}(&gn_call);", *own.after]
     lines += _if_successful(function, _after(wrapper, own.status))
     lines += ["gn_mpi_end(&gn_call);", *_if_successful(function, _started(wrapper))]
     return [*lines, "return gn_result;"] if returns else lines
@@ -248,7 +252,7 @@ def _before(wrapper: Wrapper) -> list[str]:
     if communicator is not None and routine.parameters[communicator].direction == "inout":
         name = wrapper.argument(communicator)
         lines.append(f"if (*{name} != MPI_COMM_NULL)")
-        lines.append(f"\tgn_call.communicator = gn_mpi_communicator(*{name});")
+        lines.append(f"\t{verb(routine, 'set_communicator')}(&gn_call, *{name});")
     if routine.name == "MPI_Request_free":
         lines.append(f"gn_mpi_freed(&gn_call, *{wrapper.argument(routine.requests)});")
     return lines
@@ -264,28 +268,35 @@ def _after(wrapper: Wrapper, status: str) -> list[str]:
         return lines
     communicator = routine.communicator
     is_told = communicator is not None and not routine.name.endswith(_CONVERSIONS)
-    if is_told and routine.parameters[communicator or 0].direction == "in":
+    if (
+        is_told
+        and not tells_peer(routine)
+        and routine.parameters[communicator or 0].direction == "in"
+    ):
         name = wrapper.argument(communicator)
-        lines.append(f"gn_call.communicator = gn_mpi_communicator({name});")
+        lines.append(f"{verb(routine, 'set_communicator')}(&gn_call, {name});")
     if routine.name == "MPI_Start":
         lines.append(f"gn_mpi_started(&gn_call, {wrapper.argument(routine.requests)});")
     elif routine.name == "MPI_Startall":
         count, requests = wrapper.argument(0), wrapper.argument(routine.requests)
         lines.append(f"for (int gn_i = 0; gn_i < {count}; gn_i++)")
         lines.append(f"\tgn_mpi_started(&gn_call, &{requests}[gn_i]);")
+    if is_pending(routine):
+        lines.append("gn_call.is_pending = 1;")
     return [*lines, *([] if routine.is_persistent else _moved(wrapper, status))]
 
 
 def _moved(wrapper: Wrapper, status: str) -> list[str]:
     """Return what is told of the data that an operation moves."""
-    routine, rule = wrapper.routine, rule_of(wrapper.routine)
+    routine = wrapper.routine
     arguments = wrapper.arguments | ({"status": status} if status else {})
     lines = []
     for quantity, text in moved_quantities(routine):
         c = c_expression(text, routine, arguments, "_c" if routine.is_large else "")
         lines.append(f"gn_call.{quantity} = {c};")
-    if rule and routine.peer is not None:
-        lines.append(f"gn_call.peer = {wrapper.argument(routine.peer)};")
+    if routine.peer is not None:
+        comm, peer = wrapper.argument(routine.communicator), wrapper.argument(routine.peer)
+        lines.append(f"gn_mpi_set_peer(&gn_call, {comm}, {peer});")
     return lines
 
 
@@ -302,6 +313,25 @@ def is_receive(routine: Routine) -> bool:
     """Return whether what its operation receives is known only when it is completed."""
     rule = rule_of(routine)
     return rule is not None and rule.by_status and routine.mode != BLOCKING
+
+
+def verb(routine: Routine, name: str) -> str:
+    """Return a function of wrapper.h, or of prologue.h where it may cost a call of its own.
+
+    Hundreds that programs call seldom, or that take long, are compiled in half the time so.
+    """
+    is_quick = routine.routine_class in (POINT_TO_POINT, ONE_SIDED) or routine.name in _QUICK
+    return f"gn_mpi_{name}" if is_quick else f"gn_{name}_seldom"
+
+
+def tells_peer(routine: Routine) -> bool:
+    """Return whether a call tells the rank that it sends to, and the communicator with it."""
+    return routine.peer is not None and not routine.is_persistent
+
+
+def is_pending(routine: Routine) -> bool:
+    """Return whether a call says nothing of the size of what its operation moves."""
+    return is_receive(routine) or routine.is_persistent
 
 
 def start_flags(routine: Routine) -> str:

@@ -19,6 +19,7 @@ struct gn_mpi_call {
 	uint32_t communicator;
 	int32_t peer;
 	uint32_t routine;
+	int is_pending;
 };
 
 static __thread uintptr_t gn_mpi_frame;
@@ -35,12 +36,18 @@ STAND_IN int64_t gn_mpi_bytes(int64_t count, MPI_Datatype type)
 	return count * size;
 }
 
-STAND_IN uint32_t gn_mpi_communicator(MPI_Comm comm)
+STAND_IN void gn_mpi_set_communicator(struct gn_mpi_call *call, MPI_Comm comm)
 {
 	int size = 0;
 
 	PMPI_Comm_size(comm, &size);
-	return (uint32_t)size;
+	call->communicator = (uint32_t)size;
+}
+
+STAND_IN void gn_mpi_set_peer(struct gn_mpi_call *call, MPI_Comm comm, int rank)
+{
+	gn_mpi_set_communicator(call, comm);
+	call->peer = rank;
 }
 
 STAND_IN int gn_mpi_begin(struct gn_mpi_call *call, uint32_t routine, void *caller, void *frame)
@@ -170,7 +177,8 @@ STAND_IN void gn_mpi_up(struct gn_mpi_call *call)
 	GN_NOTE(" up");
 }
 
-STAND_IN void gn_mpi_down(void)
+STAND_IN void gn_mpi_down(struct gn_mpi_call *call)
 {
+	(void)call;
 	fflush(NULL);
 }

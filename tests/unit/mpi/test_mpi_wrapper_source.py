@@ -110,7 +110,7 @@ def test_a_wrapper_has_the_prototype_of_its_header() -> None:
     ) in text
     # Its parameters are known by where they are, not by their names.
     assert "gn_bytes(argument2, argument3)" in body_of(text, "MPI_Send")
-    assert "gn_call.peer = d;" in body_of(text, "MPI_Send")
+    assert "gn_mpi_set_peer(&gn_call, argument6, d);" in body_of(text, "MPI_Send")
 
 
 def test_one_with_other_parameters_than_the_standard_is_counted_and_nothing_is_told_of_them() -> (
@@ -126,7 +126,7 @@ def test_one_with_other_parameters_than_the_standard_is_counted_and_nothing_is_t
 def test_the_clock_is_stopped_before_anything_is_computed(compiler: str) -> None:
     for wrapper in wrappers(header_of(compiler)):
         body = body_of(source_of(compiler), wrapper.function.name)
-        before, _, after = body.partition("gn_mpi_stop(&gn_call);\n")
+        before, after = re.split(r"\tgn_(?:mpi_stop|stop_seldom)\(&gn_call\);\n", body)
         assert f"P{wrapper.function.name}(" in before
         assert "gn_bytes(" not in before
         assert "gn_mpi_end(&gn_call);" in after
@@ -142,9 +142,9 @@ def test_begin_and_end_of_mpi_are_told() -> None:
     text = source_of("mpicc.mpich")
 
     for name in ("MPI_Init", "MPI_Init_thread", "MPI_Session_init"):
-        assert body_of(text, name).index("gn_mpi_up") > body_of(text, name).index("gn_mpi_stop")
+        assert body_of(text, name).index("gn_mpi_up") > body_of(text, name).index("gn_stop_seldom")
     for name in ("MPI_Finalize", "MPI_Session_finalize", "MPI_Abort"):
-        assert body_of(text, name).index("gn_mpi_down") < body_of(text, name).index("gn_mpi_begin")
+        assert body_of(text, name).index("gn_mpi_down") < body_of(text, name).index("= PMPI_")
 
 
 def test_what_a_persistent_operation_moves_is_told_of_its_request_only() -> None:
