@@ -164,6 +164,16 @@ struct gn_mpi_thread *gn_mpi_thread_begin(void)
 	return thread;
 }
 
+uint64_t *gn_mpi_thread_handles(struct gn_mpi_thread *thread, int n)
+{
+	if (n > thread->handles_room) {
+		free(thread->handle);
+		thread->handle = malloc((size_t)n * sizeof(*thread->handle));
+		thread->handles_room = thread->handle ? n : 0;
+	}
+	return thread->handle;
+}
+
 /* --- sums ------------------------------------------------------------------------------------- */
 
 static uint32_t class_of(int64_t bytes)
@@ -223,34 +233,34 @@ static int grow_peers(struct gn_mpi_thread *thread)
 	return 0;
 }
 
-static void add_messages(const struct gn_mpi_call *call)
+static void add_messages(struct gn_mpi_thread *thread, const union gn_mpi_record *site,
+			 int32_t rank, int64_t bytes)
 {
-	struct gn_mpi_thread *thread = call->thread;
 	const struct gn_mpi_messages_record record = {
 		.thread = thread->number,
-		.site = gn_mpi_totals_place(call->site),
-		.peer = call->peer,
+		.site = gn_mpi_totals_place(site),
+		.peer = rank,
 	};
 	struct gn_mpi_messages_record *messages;
 	struct gn_mpi_peer *peer;
 
 	if ((!thread->peer || 2 * thread->n_peers > thread->peers_mask) && grow_peers(thread))
 		return;
-	peer = find_peer(thread, call->site, call->peer);
+	peer = find_peer(thread, site, rank);
 	if (!peer->record) {
 		peer->record =
 			gn_mpi_totals_add(&thread->chunk, GN_MPI_MESSAGES, &record, sizeof(record));
 		if (!peer->record)
 			return;
-		peer->site = call->site;
-		peer->rank = call->peer;
+		peer->site = site;
+		peer->rank = rank;
 		thread->n_peers++;
 	}
 	messages = &peer->record->messages;
 	messages->messages++;
-	messages->bytes += (uint64_t)call->sent;
-	if ((uint64_t)call->sent > messages->most_bytes)
-		messages->most_bytes = (uint64_t)call->sent;
+	messages->bytes += (uint64_t)bytes;
+	if ((uint64_t)bytes > messages->most_bytes)
+		messages->most_bytes = (uint64_t)bytes;
 }
 
 void gn_mpi_end(struct gn_mpi_call *call)
@@ -271,24 +281,43 @@ void gn_mpi_end(struct gn_mpi_call *call)
 			add_size(call->thread, call->routine,
 				 call->sent ? call->sent : call->received, ticks);
 		if (call->peer != GN_MPI_NO_PEER)
-			add_messages(call);
+			add_messages(call->thread, call->site, call->peer, call->sent);
 	}
 	call->thread->frame = 0;
+}
+
+/* What another thread made is added up in a record of this one. */
+static union gn_mpi_record *own_site(const struct gn_mpi_call *call,
+				     const struct gn_mpi_request *request)
+{
+	const struct gn_mpi_site_record *site = &request->site->site;
+
+	if (request->thread == call->thread->number)
+		return request->site;
+	return gn_mpi_site_record(call->thread, site->routine, site->communicator, site->frame);
 }
 
 void gn_mpi_complete(const struct gn_mpi_call *call, const struct gn_mpi_request *request,
 		     uint64_t ticks, int64_t received)
 {
-	union gn_mpi_record *site = request->site;
+	union gn_mpi_record *site = own_site(call, request);
 
-	/* What another thread started is added up in a record of this one. */
-	if (site && request->thread != call->thread->number)
-		site = gn_mpi_site_record(call->thread, site->site.routine, site->site.communicator,
-					  site->site.frame);
 	if (!site)
 		return;
 	site->site.completion_ticks += ticks;
 	site->site.received += (uint64_t)received;
 	if (request->flags & GN_MPI_RECEIVES)
 		add_size(call->thread, site->site.routine, received, request->ticks);
+}
+
+void gn_mpi_restart(const struct gn_mpi_call *call, const struct gn_mpi_request *request)
+{
+	union gn_mpi_record *site = own_site(call, request);
+
+	if (!site || request->flags & GN_MPI_RECEIVES)
+		return;
+	site->site.sent += (uint64_t)request->sent;
+	add_size(call->thread, site->site.routine, request->sent, request->ticks);
+	if (request->peer != GN_MPI_NO_PEER)
+		add_messages(call->thread, site, request->peer, request->sent);
 }

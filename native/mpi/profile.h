@@ -35,6 +35,8 @@ struct gn_mpi_thread {
 	struct gn_mpi_peer *peer; /* a hash table, of what was sent from a site to a rank */
 	uint32_t peers_mask, n_peers;
 	union gn_mpi_record **size; /* by routine and class; NULL: not yet */
+	uint64_t *handle;	    /* of requests that its call may complete */
+	int handles_room;
 	struct gn_mpi_thread *next, *next_idle;
 };
 
@@ -47,6 +49,7 @@ struct gn_mpi_call {
 	uint32_t routine;
 	uint32_t communicator;	   /* its number; GN_MPI_NONE */
 	int32_t peer;		   /* in MPI_COMM_WORLD, that `sent` was sent to; GN_MPI_NO_PEER */
+	uint64_t handle;	   /* of the one request that it completes */
 	int is_pending;		   /* what it receives is known later (requests.h) */
 	union gn_mpi_record *site; /* once it has ended; NULL: there was no memory */
 };
@@ -90,6 +93,9 @@ static inline void gn_mpi_stop(struct gn_mpi_call *call)
 {
 	call->end = gn_bare_ticks(gn_mpi_uses_counter);
 }
+
+/* Room for so many handles; NULL without memory, as is `handle` then. */
+uint64_t *gn_mpi_thread_handles(struct gn_mpi_thread *thread, int n);
 
 /* What the call has told is added up; then it is over. */
 void gn_mpi_end(struct gn_mpi_call *call);

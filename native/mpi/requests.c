@@ -95,6 +95,8 @@ void gn_mpi_request_keep(const struct gn_mpi_call *call, uint64_t handle, uint32
 			.thread = call->thread->number,
 			.flags = flags,
 			.ticks = call->end - call->begin,
+			.sent = call->sent,
+			.peer = call->peer,
 		};
 	}
 	leave(part);
@@ -118,17 +120,40 @@ static void take_out(struct part *part, struct gn_mpi_request *request)
 	part->n--;
 }
 
+int gn_mpi_request_start(const struct gn_mpi_call *call, uint64_t handle)
+{
+	const uint32_t hash = hash_of(handle);
+	struct part *part = part_of(hash);
+	struct gn_mpi_request *request = part->request ? find(part, handle, hash) : NULL;
+	struct gn_mpi_request started;
+	const int is_there = request && request->handle == handle;
+
+	if (is_there) {
+		request->flags |= GN_MPI_IS_ACTIVE;
+		started = *request;
+	}
+	leave(part);
+	if (is_there)
+		gn_mpi_restart(call, &started);
+	return is_there;
+}
+
 int gn_mpi_request_take(uint64_t handle, struct gn_mpi_request *taken)
 {
 	const uint32_t hash = hash_of(handle);
 	struct part *part = part_of(hash);
 	struct gn_mpi_request *request = part->request ? find(part, handle, hash) : NULL;
-	const int is_there = request && request->handle == handle;
+	int is_there = request && request->handle == handle;
 
 	if (is_there) {
 		*taken = *request;
-		if (!(request->flags & GN_MPI_PERSISTS))
+		/* One that was not started is complete, too. */
+		if (taken->flags & GN_MPI_PERSISTS) {
+			is_there = !!(taken->flags & GN_MPI_IS_ACTIVE);
+			request->flags &= ~(uint32_t)GN_MPI_IS_ACTIVE;
+		} else {
 			take_out(part, request);
+		}
 	}
 	leave(part);
 	return is_there;

@@ -9,30 +9,42 @@
 
 enum gn_mpi_request_flag {
 	GN_MPI_RECEIVES = 1u << 0, /* what came is known when it is complete */
-	GN_MPI_PERSISTS = 1u << 1, /* it is not over with its completion */
+	GN_MPI_PERSISTS = 1u
+		<< 1, /* it is started again and again, and not over when it is complete */
+	GN_MPI_IS_ACTIVE = 1u << 2,
 };
 
 struct gn_mpi_request {
 	uint64_t handle;
-	union gn_mpi_record *site; /* that it was started from */
-	uint32_t thread;	   /* that started it */
+	union gn_mpi_record *site; /* that it was made at */
+	uint32_t thread;	   /* that made it */
 	uint32_t flags;
 	uint64_t ticks; /* of the call that started it */
+	/* Of one that persists, what each start sends, and to whom. */
+	int64_t sent;
+	int32_t peer;
 };
 
 /* MPI calls come from several threads at once. */
 void gn_mpi_requests_share(void);
 
-/* A request that a call has started or made; without memory it is not known. */
+/* A request that a call has started or made, once that has ended; without memory it is not known.
+ */
 void gn_mpi_request_keep(const struct gn_mpi_call *call, uint64_t handle, uint32_t flags);
 
-/* 1 with what is known of a request; it is forgotten unless it persists. */
+/* 1 with what is known of a request that has been started: the call tells what that sends. */
+int gn_mpi_request_start(const struct gn_mpi_call *call, uint64_t handle);
+
+/* A request is complete, and forgotten unless it persists. 1 with what is known of it. */
 int gn_mpi_request_take(uint64_t handle, struct gn_mpi_request *request);
 
 void gn_mpi_request_forget(uint64_t handle);
 
-/* What a call, which completed a request, tells of the place that it was started from. */
+/* What a call that completed a request tells of the place that it was started from. */
 void gn_mpi_complete(const struct gn_mpi_call *call, const struct gn_mpi_request *request,
 		     uint64_t ticks, int64_t received);
+
+/* What a call that started one again tells likewise. */
+void gn_mpi_restart(const struct gn_mpi_call *call, const struct gn_mpi_request *request);
 
 #endif

@@ -14,35 +14,30 @@
 #include "profile.h"
 #include "requests.h"
 
-/* --- bytes ------------------------------------------------------------------------------------ */
+__attribute__((constructor)) static void gn_mpi_load(void)
+{
+	gn_mpi_profile_begin(gn_mpi_names, GN_MPI_ROUTINES);
+}
+
+/* --- what a call was about -------------------------------------------------------------------- */
 
 static inline int64_t gn_mpi_bytes(int64_t count, MPI_Datatype type)
 {
 	int size = 0;
 
-	if (count <= 0 || type == MPI_DATATYPE_NULL || PMPI_Type_size(type, &size))
+	if (PMPI_Type_size(type, &size) != MPI_SUCCESS)
 		return 0;
+#ifdef GN_HAS_GET_ELEMENTS_X
 	/* Beyond 2 GiB an int has no room for it. */
-	if (size == MPI_UNDEFINED) {
+	if (__builtin_expect(size == MPI_UNDEFINED, 0)) {
 		MPI_Count large = 0;
 
 		PMPI_Type_size_x(type, &large);
 		return count * (int64_t)large;
 	}
+#endif
 	return count * size;
 }
-
-/* What came, as a status has it; 0 where it has none. */
-static inline int64_t gn_mpi_status_bytes(const MPI_Status *status)
-{
-	MPI_Count n = 0;
-
-	if (PMPI_Get_elements_x(status, MPI_BYTE, &n) || n < 0)
-		return 0;
-	return (int64_t)n;
-}
-
-/* --- communicators ---------------------------------------------------------------------------- */
 
 static inline void gn_mpi_set_communicator(struct gn_mpi_call *call, MPI_Comm comm)
 {
@@ -70,24 +65,74 @@ static inline uint64_t gn_mpi_handle(MPI_Request request)
 	return handle;
 }
 
-/* After gn_mpi_end() of what started it. */
-static inline void gn_mpi_started(const struct gn_mpi_call *call, MPI_Request request,
-				  uint32_t flags)
+/* After gn_mpi_end() of what made it. */
+static inline void gn_mpi_start(const struct gn_mpi_call *call, const MPI_Request *request,
+				uint32_t flags)
 {
-	if (request != MPI_REQUEST_NULL && call->site)
-		gn_mpi_request_keep(call, gn_mpi_handle(request), flags);
+	if (*request != MPI_REQUEST_NULL && call->site)
+		gn_mpi_request_keep(call, gn_mpi_handle(*request), flags);
 }
 
-/* Of one that was complete: `ticks` of the call that told so. */
-static inline void gn_mpi_completed(const struct gn_mpi_call *call, MPI_Request request,
-				    const MPI_Status *status, uint64_t ticks)
+static inline void gn_mpi_started(const struct gn_mpi_call *call, const MPI_Request *request)
 {
+	gn_mpi_request_start(call, gn_mpi_handle(*request));
+}
+
+static inline void gn_mpi_freed(const struct gn_mpi_call *call, MPI_Request request)
+{
+	(void)call;
+	gn_mpi_request_forget(gn_mpi_handle(request));
+}
+
+/* MPI sets requests that are complete to MPI_REQUEST_NULL: they are noted before. */
+static inline void gn_mpi_before_completion(struct gn_mpi_call *call, int n,
+					    const MPI_Request *requests)
+{
+	uint64_t *handle = &call->handle;
+
+	if (n != 1)
+		handle = gn_mpi_thread_handles(call->thread, n);
+	for (int i = 0; handle && i < n; i++)
+		handle[i] = gn_mpi_handle(requests[i]);
+}
+
+static inline int64_t gn_mpi_came(const MPI_Status *status)
+{
+#ifdef GN_HAS_GET_ELEMENTS_X
+	MPI_Count large = 0;
+#endif
+	int count = 0;
+
+	if (!status || PMPI_Get_count(status, MPI_BYTE, &count) != MPI_SUCCESS)
+		return 0;
+	if (__builtin_expect(count >= 0, 1))
+		return count;
+#ifdef GN_HAS_GET_ELEMENTS_X
+	if (PMPI_Get_elements_x(status, MPI_BYTE, &large) == MPI_SUCCESS && large > 0)
+		return (int64_t)large;
+#endif
+	return 0;
+}
+
+/* Of `n` requests so many are complete: those at `indices`, or all. */
+static inline void gn_mpi_completed(const struct gn_mpi_call *call, int n,
+				    const MPI_Request *requests, const MPI_Status *statuses,
+				    const int *indices, int n_completed)
+{
+	const uint64_t none = gn_mpi_handle(MPI_REQUEST_NULL);
+	const uint64_t *handle = n == 1 ? &call->handle : call->thread->handle;
 	struct gn_mpi_request known;
 
-	if (request == MPI_REQUEST_NULL || !gn_mpi_request_take(gn_mpi_handle(request), &known))
-		return;
-	gn_mpi_complete(call, &known, ticks,
-			known.flags & GN_MPI_RECEIVES ? gn_mpi_status_bytes(status) : 0);
+	(void)requests;
+	for (int i = 0; handle && i < n_completed; i++) {
+		const uint64_t own = handle[indices ? indices[i] : i];
+
+		if (own == none || !gn_mpi_request_take(own, &known))
+			continue;
+		gn_mpi_complete(
+			call, &known, (call->end - call->begin) / (uint64_t)n_completed,
+			known.flags & GN_MPI_RECEIVES && statuses ? gn_mpi_came(&statuses[i]) : 0);
+	}
 }
 
 /* --- begin and end of MPI --------------------------------------------------------------------- */

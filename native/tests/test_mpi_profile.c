@@ -13,8 +13,9 @@
 #include "profile.h"
 #include "requests.h"
 
-enum { SEND, RECEIVE, WAIT, N_ROUTINES };
-static const char *const names[] = {"MPI_Send", "MPI_Irecv", "MPI_Wait"};
+enum { SEND, RECEIVE, WAIT, SEND_INIT, START, N_ROUTINES };
+static const char *const names[] = {"MPI_Send", "MPI_Irecv", "MPI_Wait", "MPI_Send_init",
+				    "MPI_Start"};
 
 #define NOINLINE __attribute__((noinline))
 
@@ -56,6 +57,31 @@ static NOINLINE void complete(uint64_t handle, int64_t bytes)
 	gn_mpi_stop(&call);
 	if (gn_mpi_request_take(handle, &request))
 		gn_mpi_complete(&call, &request, 7, bytes);
+	gn_mpi_end(&call);
+}
+
+static NOINLINE void make_persistent(uint64_t handle, int64_t bytes, int32_t peer)
+{
+	struct gn_mpi_call call;
+
+	CHECK(gn_mpi_begin(&call, SEND_INIT, __builtin_return_address(0),
+			   __builtin_frame_address(0)));
+	gn_mpi_stop(&call);
+	call.is_pending = 1;
+	gn_mpi_end(&call);
+	/* What each start of it does, not the call itself. */
+	call.sent = bytes;
+	call.peer = peer;
+	gn_mpi_request_keep(&call, handle, GN_MPI_PERSISTS);
+}
+
+static NOINLINE void start(uint64_t handle)
+{
+	struct gn_mpi_call call;
+
+	CHECK(gn_mpi_begin(&call, START, __builtin_return_address(0), __builtin_frame_address(0)));
+	gn_mpi_stop(&call);
+	gn_mpi_request_start(&call, handle);
 	gn_mpi_end(&call);
 }
 
@@ -399,6 +425,39 @@ static void completions_are_told_of_where_they_were_started(void)
 	CHECK_EQ(sized, 2 * n + 1);
 }
 
+static void start_again(void)
+{
+	make_persistent(77, 10, 3);
+	/* It is complete, as nobody has started it. */
+	complete(77, 0);
+	for (int i = 0; i < 5; i++) {
+		start(77);
+		complete(77, 0);
+	}
+	gn_mpi_request_forget(77);
+	start(77);
+	complete(77, 0);
+}
+
+static void what_persists_sends_with_each_start(void)
+{
+	struct gn_mpi_site_record sum;
+	uint64_t messages = 0;
+
+	after(start_again, 0);
+	CHECK_EQ(sum_sites(SEND_INIT, &sum), 1);
+	CHECK_EQ(sum.calls, 1);
+	CHECK_EQ(sum.sent, 50);
+	CHECK_EQ(sum.completion_ticks, 5 * 7);
+	sum_sites(START, &sum);
+	CHECK_EQ(sum.calls, 6);
+	CHECK_EQ(sum.sent, 0);
+	for (uint64_t i = 0; i < n_records; i++)
+		if (record[i].kind == GN_MPI_MESSAGES && record[i].messages.peer == 3)
+			messages += record[i].messages.messages;
+	CHECK_EQ(messages, 5);
+}
+
 static void send_and_be_killed(void)
 {
 	for (int i = 0; i < 1000; i++)
@@ -475,6 +534,7 @@ int main(void)
 	RUN(every_call_of_every_thread_counts);
 	RUN(threads_that_come_and_go_take_no_more_room);
 	RUN(completions_are_told_of_where_they_were_started);
+	RUN(what_persists_sends_with_each_start);
 	RUN(what_a_killed_process_called_is_there);
 	RUN(a_child_writes_nothing_into_the_file_of_its_parent);
 	RUN(without_a_run_nothing_is_recorded);
