@@ -18,6 +18,7 @@ from gnomon.mpi.wrapper_source import (
     DOWN,
     UP,
     identifier,
+    in_parts,
     is_pending,
     moved_quantities,
     start_flags,
@@ -48,15 +49,15 @@ def fortran_source(header: Header) -> str:
     """
     if header.family not in (OPEN_MPI, MPICH):
         return ""
-    texts = [_text("fortran_lookup.h"), _text("fortran.h")]
+    definitions = []
     for routine in routines():
         if routine.fortran_parameters is None or routine.name in _LEFT_OUT:
             continue
         # Open MPI's header has macros where the library for Fortran has functions.
         if routine.name in header.functions or routine.fortran_result:
             names = _open_mpi_names if header.family == OPEN_MPI else _mpich_names
-            texts.append(_Interposers(routine, names(routine)).definition())
-    return "\n".join(texts)
+            definitions.append((routine, _Interposers(routine, names(routine)).definition()))
+    return "\n".join([_text("fortran_lookup.h"), _text("fortran.h"), in_parts(definitions)])
 
 
 class _Name(NamedTuple):

@@ -152,7 +152,7 @@ def wrapper_source(header: Header, fortran: str = "") -> str:
             "",
             "#pragma GCC visibility push(default)",
             "",
-            *map(_definition, wrapped),
+            in_parts([(wrapper.routine, _definition(wrapper)) for wrapper in wrapped]),
             fortran,
             "#pragma GCC visibility pop",
             "",
@@ -316,12 +316,23 @@ def is_receive(routine: Routine) -> bool:
 
 
 def verb(routine: Routine, name: str) -> str:
-    """Return a function of wrapper.h, or of prologue.h where it may cost a call of its own.
+    """Return a function of wrapper.h, or of prologue.h where it may cost a call of its own."""
+    return f"gn_mpi_{name}" if _is_quick(routine) else f"gn_{name}_seldom"
 
-    Hundreds that programs call seldom, or that take long, are compiled in half the time so.
+
+def in_parts(definitions: Collection[tuple[Routine, str]]) -> str:
+    """Return definitions for routines, of which only those are optimized where that is felt.
+
+    The others are hundreds, and most of what the compiler would have to do before a launch.
     """
-    is_quick = routine.routine_class in (POINT_TO_POINT, ONE_SIDED) or routine.name in _QUICK
-    return f"gn_mpi_{name}" if is_quick else f"gn_{name}_seldom"
+    quick = [text for routine, text in definitions if _is_quick(routine)]
+    seldom = [text for routine, text in definitions if not _is_quick(routine)]
+    pragmas = ["#pragma GCC push_options", '#pragma GCC optimize ("O0")', ""]
+    return "\n".join([*quick, *pragmas, *seldom, "#pragma GCC pop_options", ""])
+
+
+def _is_quick(routine: Routine) -> bool:
+    return routine.routine_class in (POINT_TO_POINT, ONE_SIDED) or routine.name in _QUICK
 
 
 def tells_peer(routine: Routine) -> bool:
