@@ -260,6 +260,8 @@ def test_calls_from_fortran_are_counted_once(
     assert told.of("MPI_Wait ", "completed=1 receives=1 bytes=4").total() == 2
     assert told.of("request of MPI_Send_init ", "sent=4", " persists").total() == 2
     assert told.of("MPI_Send ", "sent=20", "comm=2", "peer=0").total() == 1
+    # Not from MPICH's library for Fortran, which lies between.
+    assert [line for line in told if " from=program" not in line] == []
 
 
 def test_what_the_library_exports_is_wrapped_or_listed(wrapped: Wrapped) -> None:
@@ -328,6 +330,30 @@ def test_a_program_is_the_same_with_and_without_wrappers(
     with_them = launch(mpi, ranks, "env", preload, program, *words, folder=tmp_path)
 
     assert (without.out, without.err) == (with_them.out, with_them.err)
+
+
+def test_a_library_of_fortran_that_is_loaded_late(wrapped: Wrapped, tmp_path: Path) -> None:
+    mpi, _ = wrapped
+    source = tmp_path / "late.f90"
+    source.write_text(
+        "subroutine late()\n  include 'mpif.h'\n  integer :: n, error\n  n = 7\n"
+        "  call MPI_Bcast(n, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, error)\nend subroutine late\n"
+    )
+    library = build(mpi, source, tmp_path, "-shared", "-fPIC")
+    main = tmp_path / "main.c"
+    main.write_text(
+        "#include <dlfcn.h>\n#include <mpi.h>\n#include <stdio.h>\n"
+        "int main(int argc, char **argv)\n{\n\tvoid (*late)(void);\n\tvoid *library;\n\n"
+        "\tMPI_Init(&argc, &argv);\n\tlibrary = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);\n"
+        '\tlate = (void (*)(void))dlsym(library, "late_");\n\tlate();\n'
+        '\tMPI_Finalize();\n\tputs("ok");\n\treturn 0;\n}\n'
+    )
+    program = build(mpi, main, tmp_path, "-ldl")
+
+    told = run(wrapped, program, tmp_path, 1, str(library))
+
+    assert told.quantities()["MPI_Bcast"] == {(INT, 0): 1}
+    assert told.of("MPI_Bcast ", f" from={library.name}").total() == 1
 
 
 def test_a_program_of_c_needs_no_library_for_fortran(wrapped: Wrapped, tmp_path: Path) -> None:

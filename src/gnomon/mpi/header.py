@@ -132,7 +132,7 @@ def read_header(compiler: str | Sequence[str] = "mpicc") -> Header:
         except OSError as error:
             raise MpiError(
                 f"{name}: cannot be started: {error.strerror}; install the MPI's compiler wrapper "
-                "(mpicc), or name it by --mpicc"
+                "(mpicc), or put it on PATH"
             ) from error
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip()[:_LONGEST_EXCERPT]

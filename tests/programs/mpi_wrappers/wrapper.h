@@ -3,6 +3,8 @@
  * each call as a line to the file that GN_TOLD names, with the rank appended; it keeps nothing
  * itself.
  */
+#include <dlfcn.h>
+#include <errno.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +22,7 @@ struct gn_mpi_call {
 	int32_t peer;
 	uint32_t routine;
 	int is_pending;
+	void *caller;
 };
 
 static __thread uintptr_t gn_mpi_frame;
@@ -58,9 +61,8 @@ STAND_IN int gn_mpi_begin(struct gn_mpi_call *call, uint32_t routine, void *call
 	memset(call, 0, sizeof(*call));
 	call->peer = INT32_MIN;
 	call->routine = routine;
+	call->caller = caller;
 	gn_mpi_notes[0] = 0;
-	if (!caller)
-		abort();
 	return 1;
 }
 
@@ -74,6 +76,20 @@ STAND_IN void gn_mpi_stop(struct gn_mpi_call *call)
 		size_t used = strlen(gn_mpi_notes);                                                \
 		snprintf(gn_mpi_notes + used, sizeof(gn_mpi_notes) - used, __VA_ARGS__);           \
 	} while (0)
+
+/* The file that a call came from; "program" for that of the program itself. */
+STAND_IN const char *gn_mpi_origin(const struct gn_mpi_call *call)
+{
+	const char *name;
+	Dl_info place;
+
+	if (!dladdr(call->caller, &place))
+		return "nowhere";
+	if (!strcmp(place.dli_fname, program_invocation_name))
+		return "program";
+	name = strrchr(place.dli_fname, '/');
+	return name ? name + 1 : place.dli_fname;
+}
 
 /* Writes what a call or the request that it made is about. */
 STAND_IN void gn_mpi_tell(const struct gn_mpi_call *call, const char *what)
@@ -92,13 +108,13 @@ STAND_IN void gn_mpi_tell(const struct gn_mpi_call *call, const char *what)
 		setvbuf(file, NULL, _IOLBF, 0);
 	}
 	snprintf(peer, sizeof(peer), "%d", call->peer);
-	fprintf(file, "%s%s sent=%lld received=%lld comm=%u peer=%s%s\n", what,
+	fprintf(file, "%s%s sent=%lld received=%lld comm=%u peer=%s from=%s%s\n", what,
 		gn_mpi_names[call->routine], (long long)call->sent, (long long)call->received,
 		call->communicator,
 		call->peer == INT32_MIN	      ? "none"
 		: call->peer == MPI_PROC_NULL ? "null"
 					      : peer,
-		gn_mpi_notes);
+		gn_mpi_origin(call), gn_mpi_notes);
 }
 
 STAND_IN void gn_mpi_end(struct gn_mpi_call *call)
