@@ -212,6 +212,20 @@ def test_a_process_until_it_ends(tmp_path: Path, shares: Path) -> None:
     assert samples_with(stacks(run), "work") > 0
 
 
+def test_a_process_that_sleeps_all_the_time(tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as program:
+        try:
+            while Path(f"/proc/{program.pid}/wchan").read_text().find("nanosleep") < 0:
+                pass
+            done = gnomon("record", "-p", program.pid, "-d", "0.2", "--name", "r", cwd=tmp_path)
+        finally:
+            program.kill()
+    assert done.returncode == 0
+    (note,) = opened(tmp_path / "r").head["warnings"]
+    assert f"none was taken: process {program.pid} did not run, it waited all the time" in note
+    assert "note: samples: none was taken" in done.stderr
+
+
 def test_the_machine_while_a_command_runs(tmp_path: Path, shares: Path) -> None:
     run = recorded(tmp_path, "-a", "--", shares, "10000")
     counted: dict[Stack, int] = stacks(run)
