@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -124,6 +125,11 @@ class Waits(NamedTuple):
 
 def _check(part: Waits, run: Run) -> None:
     if not part.is_in(run):
+        if run.query(waits.IS_TOLD):
+            raise GnomonError(
+                f"{run.path}: its waiting time has no reasons, which Gnomon alone tells; where it "
+                f"was: gnomon report {shlex.quote(str(run.path))} profile -e '{WAITING_TIME}'"
+            )
         raise GnomonError(
             f"{run.path}: no waits were recorded, or of less than 50 ms in all; to record them: "
             "gnomon record --off-cpu"
@@ -175,7 +181,8 @@ def _threads_text(rows: Sequence[ThreadWaits], top: int, width: int) -> list[str
     room = max(width - INDENT - _taken(names, cells), _NAME_LEAST)
     for cell, own in zip(cells, listed, strict=True):
         rank = f"rank {own.place['rank']} " if int(own.place["rank"]) >= 0 else ""
-        name = f"{rank}{own.place['tid']} {own.place['name']}"
+        tid = f"{own.place['tid']} " if int(own.place["tid"]) >= 0 else ""
+        name = f"{rank}{tid}{own.place['name']}"
         cell.append(shortened(printable(name), room))
     lines = list(grid([(name,) for name in (*names, "thread")], cells, len(names)).lines)
     if len(rows) > len(cells):
