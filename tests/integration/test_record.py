@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -215,9 +216,12 @@ def test_a_process_until_it_ends(tmp_path: Path, shares: Path) -> None:
 def test_a_process_that_sleeps_all_the_time(tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "60"]) as program:
         try:
-            while Path(f"/proc/{program.pid}/wchan").read_text().find("nanosleep") < 0:
-                pass
-            done = gnomon("record", "-p", program.pid, "-d", "0.2", "--name", "r", cwd=tmp_path)
+            status = Path(f"/proc/{program.pid}/status")
+            while "State:\tS" not in status.read_text():
+                time.sleep(0.01)
+            done = gnomon(
+                "record", "-p", str(program.pid), "-d", "0.2", "--name", "r", cwd=tmp_path
+            )
         finally:
             program.kill()
     assert done.returncode == 0

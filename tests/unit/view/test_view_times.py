@@ -17,6 +17,7 @@ from view_runs import ranks
 from view_server import serving
 
 from gnomon.errors import UsageError
+from gnomon.model.metric import CPU_TIME, WAITING_TIME
 from gnomon.view import contract
 from gnomon.view.node_differences import node_differences
 from gnomon.view.open_run import OpenRun
@@ -284,6 +285,16 @@ def test_a_difference_is_significant_where_samples_say_so(tmp_path: Path) -> Non
         node_differences(runs[0], runs[1], "cycles", *pairs)
     with pytest.raises(UsageError, match="no node 99"):
         node_differences(runs[0], runs[1], "CPU time", pairs[0], np.array([0, 99], np.int32))
+
+
+def test_metrics_say_what_they_are_of_the_time_of_threads(tmp_path: Path) -> None:
+    session = Session()
+    session.open([str(write(tmp_path / "run", STACKS, {"cycles": 100.0}))])
+    with serving(session) as client:
+        of_threads = [
+            (one["name"], one["ofThreads"]) for one in client.ask("/api/runs/1/metrics").json
+        ]
+    assert of_threads == [(CPU_TIME, "running"), ("cycles", None), (WAITING_TIME, "waiting")]
 
 
 def test_answers_over_time_are_of_their_types(session: Session) -> None:
