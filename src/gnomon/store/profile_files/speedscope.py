@@ -131,10 +131,10 @@ class _Reader:
             self._frames.append(self._frame(frame))
         profiles = self._list(document, "profiles")
         wanted = self._wanted(profiles)
-        for at, profile in enumerate(profiles):
-            self._where = f"profiles[{at}]"
-            # What is not taken is no less damaged: it is read into tables of its own.
-            reader = self if at in wanted else self._like()
+        for number, profile in enumerate(profiles):
+            self._where = f"profiles[{number}]"
+            # What is not taken may be damaged, too: it is read into tables of its own.
+            reader = self if number in wanted else self._like()
             reader._add(profile, is_alone=len(profiles) == 1)
         self._where = ""
         title = document.get("name")
