@@ -17,13 +17,6 @@
 #define MUTEX_OWNER 8u
 #define LINE 256
 
-/* Where in the kernel's order of registers these are (native/unwind/perf_registers.c). */
-#define X86_SP 7
-#define X86_PC 8
-#define ARM_SP 31
-#define ARM_PC 32
-#define REGISTERS_MOST 33
-
 struct call_now {
 	long number;
 	uint64_t argument, sp, pc;
@@ -138,17 +131,14 @@ static int unwind(const struct gn_thread *thread, struct gn_stack_paths *paths, 
 		  const struct call_now *call, struct gn_sample_sample *sample)
 {
 	const int machine = gn_unwind_own_machine();
-	const int is_x86 = machine == GN_UNWIND_X86_64;
 	/* What else was in registers is not known: frames that need it end the stack. */
-	uint64_t registers[REGISTERS_MOST] = {0};
+	uint64_t registers[GN_UNWIND_REGISTERS_MAX];
 	struct gn_sampled_stack stack = {.abi = PERF_SAMPLE_REGS_ABI_64, .registers = registers};
 
 	if (machine < 0)
 		return 0;
-	registers[is_x86 ? X86_SP : ARM_SP] = call->sp;
-	registers[is_x86 ? X86_PC : ARM_PC] = call->pc;
 	stack.n_registers =
-		(size_t)__builtin_popcountll(gn_unwind_perf_mask((enum gn_unwind_machine)machine));
+		gn_unwind_to_perf((enum gn_unwind_machine)machine, call->sp, call->pc, registers);
 	stack.stack = buffer;
 	stack.stack_bytes = read_memory(thread->pid, call->sp, buffer, GN_LOOK_BYTES);
 	if (!stack.stack_bytes)

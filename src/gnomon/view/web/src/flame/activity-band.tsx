@@ -136,8 +136,8 @@ function largest(activities: readonly Activity[]): number {
 /** The highest part of the band: of a time, how many threads at once that is. */
 function busy(most: number, metric: Metric, sampledNs: number): string {
   if (metric.unit !== "s") return `at most ${formatQuantity(most, metric.unit)} each`;
-  const threads = (most * 1e9 * BINS) / sampledNs;
-  return `up to ${threads.toFixed(1)} threads at once`;
+  const threads = Number(((most * 1e9 * BINS) / sampledNs).toFixed(1));
+  return `up to ${threads} ${threads === 1 ? "thread" : "threads"} at once`;
 }
 
 function paint(
