@@ -105,6 +105,27 @@ static enum gn_wait_call kind_of(long number)
 	}
 }
 
+static enum gn_wait_file file_of(const struct gn_thread *thread, uint64_t descriptor)
+{
+	char path[64], target[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", thread->pid, thread->tid,
+		 (int)descriptor);
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n <= 0)
+		return GN_FILE_UNKNOWN;
+	target[n] = '\0';
+	if (!strncmp(target, "pipe:", 5))
+		return GN_FILE_PIPE;
+	if (!strncmp(target, "socket:", 7))
+		return GN_FILE_SOCKET;
+	if (!strncmp(target, "/dev/pts/", 9) || !strncmp(target, "/dev/tty", 8))
+		return GN_FILE_TERMINAL;
+	/* What else is no path has no kind of its own. */
+	return target[0] == '/' ? GN_FILE_OTHER : GN_FILE_UNKNOWN;
+}
+
 /* As much of the memory from an address on as is there, at most to the next multiple of the buffer.
  */
 static size_t read_memory(int32_t pid, uint64_t address, void *buffer, size_t bytes)
@@ -160,6 +181,8 @@ int gn_wait_look_at(const struct gn_thread *thread, struct gn_stack_paths *paths
 		return -EAGAIN;
 	memset(look, 0, sizeof(*look));
 	look->call = (uint8_t)kind_of(before.number);
+	if (look->call == GN_CALL_READ || look->call == GN_CALL_WRITE)
+		look->call |= (uint8_t)file_of(thread, before.argument);
 	if (look->call == GN_CALL_FUTEX) {
 		look->subject = before.argument;
 		if (read_memory(thread->pid, before.argument + MUTEX_OWNER, &look->holder,
