@@ -31,6 +31,19 @@ WAITS = (
 SIZES = ((1440, 800), (1024, 768))
 
 
+def show_on(page: Page, size: tuple[int, int], theme: str) -> None:
+    """Show pages in a window of a size, bright or dark."""
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+
+
+@pytest.fixture(params=[(SIZES[0], "light"), (SIZES[1], "dark")], ids=["1440-light", "1024-dark"])
+def page(page: Page, request: pytest.FixtureRequest) -> Page:
+    """Return the page in a window of each size, bright or dark."""
+    show_on(page, *request.param)
+    return page
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Serve mesh (C++), slower (with more of one loop), heat (Python), ranks (eight) and waits."""
@@ -61,6 +74,7 @@ class Rectangle(NamedTuple):
     x: float
     y: float
     width: float
+    fill: str
     is_hatched: bool
 
     @property
@@ -88,7 +102,7 @@ def drawing(page: Page) -> Drawing:
         title, (rect, *more) = group.findtext(f"{SVG}title"), group.findall(f"{SVG}rect")
         assert title is not None
         x, y, width = (float(rect.get(name, "")) for name in ("x", "y", "width"))
-        frames.append(Rectangle(title, x, y, width, bool(more)))
+        frames.append(Rectangle(title, x, y, width, rect.get("fill", ""), bool(more)))
     return Drawing(float(root.get("width", "")), frames, [
         one.text or "" for one in root.iter(f"{SVG}text")
     ])  # fmt: skip
@@ -132,14 +146,72 @@ def test_keys_go_from_frame_to_frame(page: Page, recorded: Served) -> None:
     comes_to(page, lambda: status(page).partition(": ")[0], names[-2])
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"zoom=\d+"))
-    assert (
-        max(drawing(page).frames, key=lambda one: (one.name == names[-2], one.width)).width > 1000
-    )
+    picture = drawing(page)
+    zoomed = max(picture.frames, key=lambda one: (one.name == names[-2], one.width))
+    assert zoomed.width == pytest.approx(picture.width, abs=1.1)
     canvas.focus()
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile(r"zoom=\d+"))
     page.keyboard.press("Home")
     comes_to(page, lambda: status(page).partition(": ")[0], "mesh")
+
+
+# Colours of points of the canvas, each with what a browser makes of a colour's name.
+POINTS = """points => {
+  const canvas = document.querySelector(".flame-scroll canvas");
+  const often = { willReadFrequently: true };
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", often);
+  copy.drawImage(canvas, 0, 0);
+  const sample = new OffscreenCanvas(1, 1).getContext("2d", often);
+  return points.map(([x, y, colour]) => {
+    sample.fillStyle = colour;
+    sample.fillRect(0, 0, 1, 1);
+    const drawn = copy.getImageData(x * devicePixelRatio, y * devicePixelRatio, 1, 1).data;
+    return [[...drawn], [...sample.getImageData(0, 0, 1, 1).data]];
+  });
+}"""
+
+
+def test_the_canvas_shows_what_is_saved(page: Page, recorded: Served) -> None:
+    for run, place in (("mesh", "#/flame?picture=icicle"), ("ranks", "#/flame?split=process")):
+        visit(page, recorded, place, run=run)
+        canvas = page.locator(".flame-scroll canvas")
+        box = canvas.bounding_box()
+        assert box is not None
+        page.locator(".flame-scroll").evaluate("one => { one.scrollTop = 0; }")
+        page.wait_for_function("() => document.querySelector('.flame-scroll').scrollTop === 0")
+        # Beside names, within frames, and between them.
+        wide = [one for one in drawing(page).frames if one.width > 4 and one.y < box["height"] - 18]
+        assert len(wide) > 10
+        points = [(one.x + 2, one.y + dy, one.fill) for one in wide for dy in (1, 8, 16)]
+        for (x, y, fill), (drawn, wanted) in zip(
+            points, page.evaluate(POINTS, points), strict=True
+        ):
+            assert drawn == wanted, (run, x, y, fill)
+        ground = page.evaluate(
+            "getComputedStyle(document.documentElement).getPropertyValue('--panel')"
+        )
+        below = [(one.x + 2, one.y + 17, ground) for one in wide]
+        assert all(drawn == wanted for drawn, wanted in page.evaluate(POINTS, below))
+
+
+def test_the_chosen_frame_has_an_outline_where_it_is(page: Page, recorded: Served) -> None:
+    visit(page, recorded, "#/flame?picture=icicle")
+    page.locator(".flame-scroll").focus()
+    canvas = page.locator(".flame-scroll canvas").bounding_box()
+    assert canvas is not None
+    for key in ("Home", "ArrowDown", "ArrowDown", "ArrowDown", "Enter", "ArrowDown"):
+        page.keyboard.press(key)
+    outline = page.locator("#flame-focus")
+    expect(outline).to_be_visible()
+    edge = outline.bounding_box()
+    assert edge is not None
+    said = outline.inner_text()
+    # Frames of one name are told apart by where they are.
+    own = [one for one in drawing(page).frames if said.startswith(one.said)]
+    assert [edge["x"] - canvas["x"], edge["y"] - canvas["y"], edge["width"]] in [
+        pytest.approx([one.x, one.y, one.width + 1], abs=1.1) for one in own
+    ]
 
 
 def test_a_search_says_the_share_of_all_that_matches(page: Page, recorded: Served) -> None:
@@ -338,13 +410,11 @@ def check_accessible(page: Page, what: str) -> None:
     assert not page.locator(".flame-pane").evaluate(is_wider), what
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size[0]))
-def test_pictures_have_no_fault_that_axe_finds(
-    page: Page, recorded: Served, size: tuple[int, int], theme: str
-) -> None:
-    page.set_viewport_size({"width": size[0], "height": size[1]})
-    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+@pytest.mark.parametrize(
+    "page", [(size, theme) for size in SIZES for theme in ("light", "dark")], indirect=True,
+    ids=lambda param: f"{param[0][0]}-{param[1]}",
+)  # fmt: skip
+def test_pictures_have_no_fault_that_axe_finds(page: Page, recorded: Served) -> None:
     visit(page, recorded, "#/flame")
     page.evaluate(AXE.read_text(encoding="utf-8"))
     for run, place in (

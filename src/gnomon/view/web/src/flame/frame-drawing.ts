@@ -20,7 +20,6 @@ export interface Surface {
 export interface Look {
   readonly fill: string;
   readonly isHatched?: boolean;
-  readonly outline?: string;
   /** Said by an SVG where the pointer rests. */
   readonly title?: () => string;
 }
@@ -33,7 +32,6 @@ export interface DrawingColours {
   readonly several: string;
   readonly line: string;
   readonly mark: string;
-  readonly focus: string;
 }
 
 /** One forest of frames, and how it is shown. */
@@ -145,8 +143,6 @@ export interface Place {
   /** Heights between which anything is to be drawn. */
   readonly from: number;
   readonly to: number;
-  /** The frame that keys move, -1 for none. */
-  readonly focus: number;
   /** Frames above it are those that a picture was narrowed to; -1 for none. */
   readonly zoom: number;
 }
@@ -173,7 +169,6 @@ export function drawPanel(surface: Surface, panel: Panel, place: Place, colours:
         fill,
         isHatched: panel.isHatched(frame) && !isSeveral,
         title: () => panel.describe(frame),
-        ...(frame === place.focus ? { outline: colours.focus } : {}),
       });
       if (wide < TEXT_FROM_PX) return;
       const text = fitted(surface, panel.nameOf(frame), wide - 2 * PADDING_PX);
