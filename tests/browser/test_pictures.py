@@ -313,6 +313,34 @@ def test_all_views_follow_a_window_of_time(page: Page, recorded: Served) -> None
     comes_to(page, lambda: status(page), whole)
 
 
+def seconds(text: str) -> float:
+    """Return the seconds of a duration as the view writes it."""
+    number, unit = text.split()
+    return float(number) * {"s": 1.0, "ms": 1e-3, "µs": 1e-6}[unit]
+
+
+def test_lanes_of_a_window_have_its_times_above_them(page: Page, recorded: Served) -> None:
+    visit(page, recorded, "#/flame?picture=time")
+    axis = page.locator(".flame-box .time-axis")
+    expect(axis).to_have_count(0)
+    page.get_by_role("slider", name="beginning of the window").focus()
+    for _ in range(3):
+        page.keyboard.press("Shift+ArrowRight")
+    expect(axis).to_be_visible()
+    said = re.match(r"(.*?) to (.*?) of ", page.locator(".window-bar").inner_text())
+    assert said is not None
+    begin, end = (seconds(text) for text in said.groups())
+    box = page.locator(".flame-scroll canvas").bounding_box()
+    assert box is not None
+    ticks = axis.locator("span").all()
+    assert len(ticks) > 2
+    for tick in ticks:
+        place = tick.bounding_box()
+        assert place is not None
+        time = begin + (end - begin) * (place["x"] - box["x"]) / box["width"]
+        assert time == pytest.approx(seconds(tick.inner_text()), abs=0.01 * (end - begin))
+
+
 def test_python_in_the_order_of_time(page: Page, recorded: Served) -> None:
     visit(page, recorded, "#/flame?picture=time&colour=language", run="heat")
     expect(page.locator(".flame-legend")).to_contain_text("Python")

@@ -18,6 +18,7 @@ import {
 } from "./frame-drawing";
 import { frameAt } from "./frames";
 import { CanvasSurface, forgetLetters, Ruler, SvgSurface } from "./surfaces";
+import { TimeAxis } from "./time-axis";
 
 /** A frame of a panel; `frame` is -1 where there is none. */
 export interface FramePlace {
@@ -37,6 +38,8 @@ interface Props {
   readonly label: string;
   readonly panels: readonly Panel[];
   readonly isSideBySide: boolean;
+  /** The times that are shown from left to right, where nothing else says them. */
+  readonly times?: { readonly beginNs: number; readonly endNs: number } | undefined;
   readonly zoom: FramePlace;
   readonly focus: FramePlace;
   readonly handle: { current: CanvasHandle | null };
@@ -214,7 +217,8 @@ export function FlameCanvas(props: Props) {
 
   const focused = panels[focus.panel];
   return (
-    <div class="flame-box" data-theme-drawn={theme}>
+    <div class={props.times ? "flame-box has-axis" : "flame-box"} data-theme-drawn={theme}>
+      {props.times && <TimeAxis {...props.times} width={size.width} />}
       <div
         ref={box}
         class="flame-scroll"
