@@ -266,7 +266,8 @@ export function drawnPanel(
   return {
     ...panel,
     scale,
-    matches,
+    isSearched: matches !== null,
+    matches: matches ?? new Uint8Array(frames.n),
     describe,
     fillOf: (frame) => colourOf(frames.node[frame]!),
     nameOf: (frame) => tree.name(frames.node[frame]!),
