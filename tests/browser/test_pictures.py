@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import struct
 import sys
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote
 
 import pytest
@@ -17,10 +16,10 @@ from playwright.sync_api import Page, expect
 from sampled_runs import Frame, Stack, write
 
 from browser.conftest import PROGRAMS, ran
+from browser.drawings import Drawing, Rectangle, drawing
 from browser.pages import GNOMON, Opened, Served, choose_run, comes_to, row_of, values_of, visit
 from browser.test_accessible import AXE
 
-SVG = "{http://www.w3.org/2000/svg}"
 MAIN, SOLVE, LOAD = Frame("main"), Frame("solve"), Frame("load")
 WAITS = (
     Stack((MAIN, SOLVE), 120),
@@ -65,47 +64,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     runs = ["mesh", "slower", "heat", "ranks", "waits"]
     with Opened([GNOMON, "view", *runs, "--no-browser"], folder) as opened:
         yield opened
-
-
-class Rectangle(NamedTuple):
-    """A frame of an SVG: what is said of it, and where it is."""
-
-    said: str
-    x: float
-    y: float
-    width: float
-    fill: str
-    is_hatched: bool
-
-    @property
-    def name(self) -> str:
-        """Its function."""
-        return self.said.rpartition(": ")[0]
-
-
-class Drawing(NamedTuple):
-    """A saved picture."""
-
-    width: float
-    frames: list[Rectangle]
-    texts: list[str]
-
-
-def drawing(page: Page) -> Drawing:
-    """Save the picture as SVG and read it."""
-    page.get_by_role("button", name="Save").click()
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="as SVG").click()
-    root = ET.parse(saved.value.path()).getroot()
-    frames = []
-    for group in root.iter(f"{SVG}g"):
-        title, (rect, *more) = group.findtext(f"{SVG}title"), group.findall(f"{SVG}rect")
-        assert title is not None
-        x, y, width = (float(rect.get(name, "")) for name in ("x", "y", "width"))
-        frames.append(Rectangle(title, x, y, width, rect.get("fill", ""), bool(more)))
-    return Drawing(float(root.get("width", "")), frames, [
-        one.text or "" for one in root.iter(f"{SVG}text")
-    ])  # fmt: skip
 
 
 def status(page: Page) -> str:
@@ -365,18 +323,18 @@ def test_eight_ranks_beside_each_other(page: Page, recorded: Served) -> None:
     assert [one.name.partition(" on ")[0] for one in tops] == [f"rank {n}" for n in range(8)]
     assert len({one.y for one in tops}) == 1 or picture.width < 1280
     # Ranks 3 and 7 have four times the work of 0 and 4.
-    own = [
-        max(
-            (
-                one.width
-                for one in picture.frames
-                if one.name == "relax" and top.x <= one.x < top.x + picture.width / 8
-            ),
-            default=0.0,
-        )
-        for top in tops
-    ]
-    assert own[3] > 2 * own[0]
+    wide = picture.width / len({one.x for one in tops})
+
+    def work(top: Rectangle) -> float:
+        below = min((one.y for one in tops if one.y > top.y), default=math.inf)
+        own = [
+            one.width
+            for one in picture.frames
+            if one.name == "relax" and 0 <= one.x - top.x < wide - 1 and top.y <= one.y < below
+        ]
+        return max(own, default=0.0)
+
+    assert work(tops[3]) > 2 * work(tops[0])
     visit(page, recorded, "#/flame?picture=time", run="ranks")
     lanes = [text for text in drawing(page).texts if text.startswith("rank ")]
     assert lanes == sorted(lanes)
