@@ -24,7 +24,7 @@ STACKS_HZ = 997
 """Of threads that switch often so many waits a second get their stacks, on each CPU."""
 KERNEL_HZ = 199
 """As often the kernel's part of a stack is taken: it costs more than all the rest."""
-SWITCHES_MOST = 8_000
+SWITCHES_MOST = 5_000
 """A second, for AUTO: more would cost more than 2 % of a CPU."""
 _SWITCHES = "context-switches"
 _TYPE_SOFTWARE, _CONTEXT_SWITCHES = 1, 3
