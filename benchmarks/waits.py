@@ -1,6 +1,7 @@
 """What it costs a thread to leave its CPU and return while its waits are recorded.
 
-Two processes pass a byte back and forth on one CPU, and say what a switch took. Beside them
+Two processes pass a byte back and forth on one CPU, and say what a switch took; where every stack
+is taken, also with sleeps of the one, after which caches are cold. Beside them
 nothing is sampled but page faults, of which there are none: a clock alone, which the kernel stops
 and starts at each switch, costs as much as all of this. `perf record` is the peer, without stacks
 and with those that it copies. All times are CPU time of the two.
@@ -19,10 +20,12 @@ from benchmarks.table import Row, Table, interleaved, verdict
 _SOURCE = Path(__file__).parents[1] / "tests" / "programs" / "switches.c"
 _GNOMON = str(Path(sys.executable).with_name("gnomon"))
 _PERF = "perf"
+_DWARF = ("-e", "context-switches", "-c", "1", "--call-graph", "dwarf")
 _WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs")
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
-# As many as have their stacks taken before these are thinned out, and more than a second's.
-_FEW, _MANY = 2_000, 150_000
+# Rounds: as many as have their stacks taken before these are thinned out, more than a second's, and
+# with a sleep of so many nanoseconds in every sixteenth: 4,000 switches a second with cold caches.
+_FEW, _MANY, _BURSTS = ("2000",), ("150000",), ("3200", "8000000")
 _DURATION_LIMIT_US, _STACK_LIMIT_US, _SHARE_LIMIT = 1.2, 3.6, 2.0
 # Stacks that are taken in a second before one in N is (native/sampling/sampler.c).
 _STACKS_MOST = 5_000
@@ -40,8 +43,8 @@ def run(rounds: int) -> Table:
         program = folder / "switches"
         subprocess.run(["gcc", "-O2", "-o", program, _SOURCE], check=True)
 
-        def switch(rounds_of_program: int, *profiler: str) -> Callable[[], float]:
-            return lambda: _switch_ns([*profiler, str(program), str(rounds_of_program)], folder)
+        def switch(words: Sequence[str], *profiler: str) -> Callable[[], float]:
+            return lambda: _switch_ns([*profiler, str(program), *words], folder)
 
         gnomon = (_GNOMON, "record", "--force", "--name", "w", "-e", "page-faults", "-c",
                   "1000000000")  # fmt: skip
@@ -57,9 +60,10 @@ def run(rounds: int) -> Table:
                 "every stack, who woke": switch(_FEW, *waits),
                 "no waits, few switches": switch(_FEW, *gnomon, "--"),
                 "perf --switch-events": switch(_MANY, *perf, "-e", "dummy", "--switch-events"),
-                "perf dwarf, every stack": switch(
-                    _FEW, *perf, "-e", "context-switches", "-c", "1", "--call-graph", "dwarf"
-                ),
+                "perf dwarf, every stack": switch(_FEW, *perf, *_DWARF),
+                "no waits, in bursts": switch(_BURSTS, *gnomon, "--"),
+                "every stack, in bursts": switch(_BURSTS, *waits),
+                "perf dwarf, in bursts": switch(_BURSTS, *perf, *_DWARF),
             },
         )
     floor, few = found["gnomon record, no waits"], found["no waits, few switches"]

@@ -14,7 +14,8 @@
 /* Of what an event is told as `switches`. */
 #define TELLS_SWITCHES 1u
 #define IS_OF_WAITS 2u
-#define IS_SPARE 4u
+#define APART 4u
+#define ONE_IN_N 32u
 #define OF_USER 8u
 #define OF_KERNEL 16u
 
@@ -79,7 +80,7 @@ static int read_events(PyObject *list, struct event_list *events)
 		event->more = more;
 		event->tells_switches = switches & TELLS_SWITCHES;
 		event->is_of_waits = switches & IS_OF_WAITS;
-		event->is_spare = switches & IS_SPARE;
+		event->stage = switches & ONE_IN_N ? 2 : switches & APART ? 1 : 0;
 		event->part = switches & OF_USER     ? GN_STACK_OF_USER
 			      : switches & OF_KERNEL ? GN_STACK_OF_KERNEL
 						     : GN_STACK_WHOLE;

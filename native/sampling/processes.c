@@ -237,6 +237,23 @@ struct gn_thread *gn_processes_find_thread(struct gn_processes *all, int32_t tid
 	return process && process->serial == thread->serial ? thread : NULL;
 }
 
+struct gn_thread *gn_processes_other_thread(struct gn_processes *all,
+					    const struct gn_thread *thread)
+{
+	if (thread->process->n_threads < 2)
+		return NULL;
+	for (uint32_t page = 0; page < GN_TASK_PAGES; page++) {
+		for (uint32_t i = 0; all->thread[page] && i < GN_TASKS_PER_PAGE; i++) {
+			struct gn_thread *other = all->thread[page][i];
+
+			if (other && other != thread && other->pid == thread->pid &&
+			    other->serial == thread->serial)
+				return other;
+		}
+	}
+	return NULL;
+}
+
 /* --- records ---------------------------------------------------------------------------------- */
 
 int gn_processes_fork(struct gn_processes *all, int32_t pid, int32_t tid, int32_t parent_pid,

@@ -63,6 +63,10 @@ struct gn_process *gn_processes_find(struct gn_processes *all, int32_t pid);
 /* The thread of a number, NULL if nothing was heard of it or its process has ended. */
 struct gn_thread *gn_processes_find_thread(struct gn_processes *all, int32_t tid);
 
+/* Any other thread of the process that a thread is of; NULL: there is none. */
+struct gn_thread *gn_processes_other_thread(struct gn_processes *all,
+					    const struct gn_thread *thread);
+
 /* PERF_RECORD_FORK, EXIT, COMM and MMAP2. 0 or -ENOMEM. */
 int gn_processes_fork(struct gn_processes *all, int32_t pid, int32_t tid, int32_t parent_pid,
 		      int32_t parent_tid);

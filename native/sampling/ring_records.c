@@ -290,6 +290,25 @@ static int on_mapping(struct gn_sampler *s, struct gn_words *words)
 	return gn_processes_map(&s->processes, (int32_t)task[0], (int32_t)task[1], &mapping);
 }
 
+/* A program begins with the thread alone that executes it, and which has the first one's number
+ * from then on: nothing tells that its own has ended. Source: Linux, fs/exec.c, de_thread(). */
+static void on_exec(struct gn_sampler *s, const struct gn_thread *thread, uint64_t time_ns)
+{
+	struct gn_thread *other;
+	int32_t *first = exited(s, thread->tid);
+
+	if (first)
+		*first = 0;
+	while ((other = gn_processes_other_thread(&s->processes, thread))) {
+		const int32_t tid = other->tid;
+
+		gn_sampler_end_waits(s, tid, time_ns);
+		gn_processes_exit(&s->processes, thread->pid, tid);
+		if (s->is_machine)
+			s->exited[s->n_exited++ % EXITED] = tid;
+	}
+}
+
 static int on_name(struct gn_sampler *s, const struct perf_event_header *header,
 		   struct gn_words *words)
 {
@@ -306,6 +325,8 @@ static int on_name(struct gn_sampler *s, const struct perf_event_header *header,
 				   !!(header->misc & PERF_RECORD_MISC_COMM_EXEC));
 	if (!thread)
 		return -ENOMEM;
+	if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
+		on_exec(s, thread, before_end(header, GN_TIME_BEFORE_END));
 	if (s->tells_switches)
 		gn_waits_create(&s->waits, thread, before_end(header, GN_TIME_BEFORE_END), 0);
 	if (thread->number != GN_UNNUMBERED)

@@ -154,7 +154,7 @@ struct gn_sample_wait {
 	uint32_t sample;
 	int32_t waker;	/* tid of who woke it, 0: not known */
 	int32_t holder; /* tid of who owned what is at `subject`, if that is a mutex; 0: nobody */
-	uint8_t call;	/* enum gn_wait_call */
+	uint8_t call;	/* enum gn_wait_call and gn_wait_file */
 	uint8_t flags;
 	uint16_t zero;
 };

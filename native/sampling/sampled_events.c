@@ -86,7 +86,7 @@ void gn_sampled_events_attr(struct perf_event_attr *attr, const struct gn_sampli
 	attr->disabled = !!plan->starts_at_exec;
 	attr->enable_on_exec = !!plan->starts_at_exec;
 	attr->watermark = 1; /* at half a ring, which 0 stands for */
-	if (sampled->is_spare) {
+	if (sampled->stage) {
 		attr->disabled = 1;
 		attr->enable_on_exec = 0;
 	}
@@ -283,7 +283,7 @@ static int allocate(struct gn_sampled_events *events, const struct gn_sampling_p
 			return -EINVAL;
 		events->leader[event] = (uint32_t)leader;
 		gn_sampled_events_attr(&events->attr[event], plan, event);
-		if (plan->event[event].is_spare)
+		if (plan->event[event].stage)
 			events->off |= UINT64_C(1) << event;
 		if (plan->event[event].part == GN_STACK_OF_KERNEL)
 			events->of_kernel |= UINT64_C(1) << event;

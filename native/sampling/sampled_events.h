@@ -13,6 +13,7 @@
 #include "ring.h"
 
 #define GN_SAMPLED_EVENTS_MAX 64u
+#define GN_STAGES 3u
 
 enum gn_stack_part { GN_STACK_WHOLE, GN_STACK_OF_USER, GN_STACK_OF_KERNEL };
 
@@ -29,7 +30,7 @@ struct gn_sampled_event {
 	uint32_t precise;   /* perf_event_attr.precise_ip */
 	int tells_switches; /* when threads leave a CPU and return */
 	int is_of_waits;    /* its samples are the stacks of threads that leave a CPU */
-	int is_spare;	    /* it is not enabled: it takes the place of others that are of waits */
+	uint32_t stage; /* of waits: which take the place of those of another stage; 0 is first */
 	enum gn_stack_part part; /* of the stack, that its samples have */
 };
 

@@ -26,8 +26,13 @@
  * by chance, the more likely the longer it is. */
 #define LOOK_MS 25
 
-/* Of so many waits a second stacks are taken, and of so many threads read their own frames: of more
- * it is one in N. */
+/* Stages of waits: the whole stack of each, of each the program's part and the kernel's of some,
+ * the whole stack of one in N. */
+enum { EACH_WHOLE, EACH_APART, ONE_IN_N };
+
+/* Of so many waits a second stacks are taken as a whole; of so many at all, and of so many threads
+ * read their own frames. */
+#define WHOLE_MOST 500u
 #define STACKS_MOST 5000u
 #define SIGNALS_MOST 1500u
 
@@ -236,32 +241,30 @@ static void end_all_waits(struct gn_sampler *s)
 	gn_waits_tell(&s->waits, time_ns, 1);
 }
 
-/* Disables the events of switches, and enables others in their place. */
-static void replace_switches(struct gn_sampler *s, uint64_t on)
+/* Disables the events of one stage, and enables those of another. */
+static void replace_switches(struct gn_sampler *s, uint64_t off, uint64_t on)
 {
 	struct gn_sampled_events *events = &s->events;
-	const uint64_t off = s->stack_events;
 	const uint32_t n = events->n_events;
 
 	gn_switch_events(events->fd, events->n_fds, n, off, on);
 	gn_switch_events(s->waiting.fd, s->waiting.n_fds, n, off, on);
 	gn_signal_events_switch(&s->signals, off, on);
 	events->off = (events->off | off) & ~on;
-	s->stack_events = on;
 }
 
-/* The stacks of one wait in N, from now on. */
-static void thin_stacks(struct gn_sampler *s)
+static void begin_stage(struct gn_sampler *s, uint32_t stage)
 {
-	if (!s->is_thinned && s->events.off)
-		replace_switches(s, s->events.off);
-	s->is_thinned = 1;
+	if (stage == s->stage || !s->stage_events[stage])
+		return;
+	replace_switches(s, s->stage_events[s->stage], s->stage_events[stage]);
+	s->stage = stage;
 }
 
 /* Of programs that switch too often it is not told where they wait, but where they run. */
 static void stop_switches(struct gn_sampler *s, uint64_t *next_ns, uint64_t per_second)
 {
-	replace_switches(s, 0);
+	replace_switches(s, s->stage_events[s->stage], 0);
 	for (uint32_t i = 0; i < s->events.n_events; i++)
 		if (s->is_of_waits[i]) {
 			/* Those that are opened from now on, too. */
@@ -280,15 +283,21 @@ static void limit_switches(struct gn_sampler *s, uint64_t *next_ns)
 {
 	const uint64_t elapsed = s->paths.read_ns - s->limit.begin_ns;
 	const uint64_t n = s->waits.n - s->limit.n;
+	const uint64_t n_samples = s->waits.n_samples - s->limit.n_samples;
+	const uint64_t n_signalled = s->waits.n_signalled - s->limit.n_signalled;
 	const uint64_t seconds = elapsed / NS_PER_S + 1;
 
 	if (!s->tells_switches)
 		return;
-	if (s->is_crowded || s->waits.n_samples - s->limit.n_samples > STACKS_MOST * seconds ||
-	    s->waits.n_signalled - s->limit.n_signalled > SIGNALS_MOST * seconds)
-		thin_stacks(s);
+	if (s->is_crowded || n_samples > STACKS_MOST * seconds ||
+	    n_signalled > SIGNALS_MOST * seconds)
+		begin_stage(s, ONE_IN_N);
+	else if (s->stage == EACH_WHOLE && n_samples > WHOLE_MOST * seconds)
+		begin_stage(s, EACH_APART);
 	if (elapsed < NS_PER_S)
 		return;
+	if (s->stage == EACH_APART && n_samples < WHOLE_MOST / 2)
+		begin_stage(s, EACH_WHOLE);
 	if (s->limit.switches && s->limit.begin_ns && n > s->limit.switches * seconds)
 		stop_switches(s, next_ns, n * NS_PER_S / elapsed);
 	s->limit.begin_ns = s->paths.read_ns;
@@ -427,10 +436,10 @@ static void prepare_waits(struct gn_sampler *s, const struct gn_sampling_plan *p
 		s->is_of_waits[i] = !!plan->event[i].is_of_waits;
 		if (!plan->event[i].is_of_waits)
 			s->wait_event++;
-		else if (!plan->event[i].is_spare)
-			s->stack_events |= UINT64_C(1) << i;
+		else if (plan->event[i].stage < GN_STAGES)
+			s->stage_events[plan->event[i].stage] |= UINT64_C(1) << i;
 	}
-	s->looks_often = s->tells_switches && !s->stack_events;
+	s->looks_often = s->tells_switches && !s->stage_events[EACH_WHOLE];
 }
 
 int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan *plan,

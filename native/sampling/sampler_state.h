@@ -48,8 +48,10 @@ struct gn_sampler {
 	uint32_t *polled_event; /* which of its CPU's events a ring is polled by */
 	pthread_t thread;
 	int is_disabled;
-	uint16_t wait_event;   /* the number of waits among the events of the file */
-	uint64_t stack_events; /* of the plan, that take their stacks now: a bit for each */
+	uint16_t wait_event; /* the number of waits among the events of the file */
+	/* The events of the plan that take stacks of waits, a bit for each, and which do now. */
+	uint64_t stage_events[GN_STAGES];
+	uint32_t stage;
 	struct gn_kernel_chains chains;
 	int tells_switches; /* waits are recorded */
 	struct {
@@ -60,7 +62,6 @@ struct gn_sampler {
 	int32_t exited[EXITED]; /* the last threads that did, where `is_machine` */
 	uint32_t n_exited;
 	int is_crowded;	 /* rings were full */
-	int is_thinned;	 /* of one wait in N stacks are taken */
 	int looks_often; /* no stacks come with switches */
 	char look_buffer[GN_LOOK_BYTES];
 	_Alignas(8) char whole[GN_RING_RECORD_MAX];

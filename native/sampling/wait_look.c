@@ -17,13 +17,6 @@
 #define MUTEX_OWNER 8u
 #define LINE 256
 
-/* Where in the kernel's order of registers these are (native/unwind/perf_registers.c). */
-#define X86_SP 7
-#define X86_PC 8
-#define ARM_SP 31
-#define ARM_PC 32
-#define REGISTERS_MOST 33
-
 struct call_now {
 	long number;
 	uint64_t argument, sp, pc;
@@ -112,6 +105,27 @@ static enum gn_wait_call kind_of(long number)
 	}
 }
 
+static enum gn_wait_file file_of(const struct gn_thread *thread, uint64_t descriptor)
+{
+	char path[64], target[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", thread->pid, thread->tid,
+		 (int)descriptor);
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n <= 0)
+		return GN_FILE_UNKNOWN;
+	target[n] = '\0';
+	if (!strncmp(target, "pipe:", 5))
+		return GN_FILE_PIPE;
+	if (!strncmp(target, "socket:", 7))
+		return GN_FILE_SOCKET;
+	if (!strncmp(target, "/dev/pts/", 9) || !strncmp(target, "/dev/tty", 8))
+		return GN_FILE_TERMINAL;
+	/* What else is no path has no kind of its own. */
+	return target[0] == '/' ? GN_FILE_OTHER : GN_FILE_UNKNOWN;
+}
+
 /* As much of the memory from an address on as is there, at most to the next multiple of the buffer.
  */
 static size_t read_memory(int32_t pid, uint64_t address, void *buffer, size_t bytes)
@@ -138,17 +152,14 @@ static int unwind(const struct gn_thread *thread, struct gn_stack_paths *paths, 
 		  const struct call_now *call, struct gn_sample_sample *sample)
 {
 	const int machine = gn_unwind_own_machine();
-	const int is_x86 = machine == GN_UNWIND_X86_64;
 	/* What else was in registers is not known: frames that need it end the stack. */
-	uint64_t registers[REGISTERS_MOST] = {0};
+	uint64_t registers[GN_UNWIND_REGISTERS_MAX];
 	struct gn_sampled_stack stack = {.abi = PERF_SAMPLE_REGS_ABI_64, .registers = registers};
 
 	if (machine < 0)
 		return 0;
-	registers[is_x86 ? X86_SP : ARM_SP] = call->sp;
-	registers[is_x86 ? X86_PC : ARM_PC] = call->pc;
 	stack.n_registers =
-		(size_t)__builtin_popcountll(gn_unwind_perf_mask((enum gn_unwind_machine)machine));
+		gn_unwind_to_perf((enum gn_unwind_machine)machine, call->sp, call->pc, registers);
 	stack.stack = buffer;
 	stack.stack_bytes = read_memory(thread->pid, call->sp, buffer, GN_LOOK_BYTES);
 	if (!stack.stack_bytes)
@@ -170,6 +181,8 @@ int gn_wait_look_at(const struct gn_thread *thread, struct gn_stack_paths *paths
 		return -EAGAIN;
 	memset(look, 0, sizeof(*look));
 	look->call = (uint8_t)kind_of(before.number);
+	if (look->call == GN_CALL_READ || look->call == GN_CALL_WRITE)
+		look->call |= (uint8_t)file_of(thread, before.argument);
 	if (look->call == GN_CALL_FUTEX) {
 		look->subject = before.argument;
 		if (read_memory(thread->pid, before.argument + MUTEX_OWNER, &look->holder,

@@ -27,12 +27,21 @@ enum gn_wait_call {
 	GN_CALL_NONE, /* no call: a page fault */
 };
 
+/* What is read or written, in the upper half of a call's byte. */
+enum gn_wait_file {
+	GN_FILE_UNKNOWN = 0,
+	GN_FILE_PIPE = 1 << 4,
+	GN_FILE_SOCKET = 2 << 4,
+	GN_FILE_TERMINAL = 3 << 4,
+	GN_FILE_OTHER = 4 << 4,
+};
+
 /* What /proc told of a thread that waits, between two times at which it was the same. */
 struct gn_wait_look {
 	uint64_t from_ns, until_ns; /* 0: there was no look */
 	uint64_t subject;	    /* address of a futex */
 	int32_t holder;		    /* what a mutex there says of its owner */
-	uint8_t call;		    /* enum gn_wait_call */
+	uint8_t call;		    /* enum gn_wait_call and gn_wait_file */
 };
 
 struct gn_thread_waits {

@@ -162,7 +162,10 @@ static void tasks_come_and_go(void)
 	CHECK(!strcmp(thread->name, "first"));
 	gn_processes_name(&all, PARENT, CHILD, "worker", 0);
 	CHECK(!strcmp(thread->name, "worker") && !strcmp(parent->process->name, "first"));
+	CHECK(gn_processes_other_thread(&all, parent) == thread);
+	CHECK(gn_processes_other_thread(&all, thread) == parent);
 	gn_processes_exit(&all, PARENT, CHILD);
+	CHECK(!gn_processes_other_thread(&all, parent));
 
 	/* The same number, as a process. */
 	CHECK_EQ(gn_processes_fork(&all, CHILD, CHILD, PARENT, PARENT), 0);

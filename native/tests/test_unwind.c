@@ -48,6 +48,21 @@ static void test_registers_of_perf(void)
 	CHECK_EQ(gn_unwind_from_perf(GN_UNWIND_X86_64, PERF_SAMPLE_REGS_ABI_32, values, 17,
 				     &registers),
 		 -ENOTSUP);
+	for (unsigned int i = 0; i < 2; i++) {
+		const enum gn_unwind_machine machine = i ? GN_UNWIND_AARCH64 : GN_UNWIND_X86_64;
+		const size_t n = gn_unwind_to_perf(machine, 5, 6, values);
+		uint64_t sum = 0;
+
+		CHECK_EQ(n, (size_t)__builtin_popcountll(gn_unwind_perf_mask(machine)));
+		CHECK_EQ(gn_unwind_from_perf(machine, PERF_SAMPLE_REGS_ABI_64, values, n,
+					     &registers),
+			 0);
+		CHECK_EQ(registers.value[gn_machine(machine)->stack_pointer], 5);
+		CHECK_EQ(registers.value[gn_machine(machine)->program_counter], 6);
+		for (unsigned int j = 0; j < GN_UNWIND_REGISTERS_MAX; j++)
+			sum += registers.value[j];
+		CHECK_EQ(sum, 11);
+	}
 	CHECK_EQ(gn_unwind_from_perf(GN_UNWIND_X86_64, PERF_SAMPLE_REGS_ABI_NONE, values, 0,
 				     &registers),
 		 -ENODATA);

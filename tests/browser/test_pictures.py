@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import struct
 import sys
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote
 
 import pytest
@@ -17,10 +16,10 @@ from playwright.sync_api import Page, expect
 from sampled_runs import Frame, Stack, write
 
 from browser.conftest import PROGRAMS, ran
+from browser.drawings import Drawing, Rectangle, drawing
 from browser.pages import GNOMON, Opened, Served, choose_run, comes_to, row_of, values_of, visit
 from browser.test_accessible import AXE
 
-SVG = "{http://www.w3.org/2000/svg}"
 MAIN, SOLVE, LOAD = Frame("main"), Frame("solve"), Frame("load")
 WAITS = (
     Stack((MAIN, SOLVE), 120),
@@ -29,6 +28,19 @@ WAITS = (
     Stack((MAIN,), 200, tid=101, wait="[lock]"),
 )
 SIZES = ((1440, 800), (1024, 768))
+
+
+def show_on(page: Page, size: tuple[int, int], theme: str) -> None:
+    """Show pages in a window of a size, bright or dark."""
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+
+
+@pytest.fixture(params=[(SIZES[0], "light"), (SIZES[1], "dark")], ids=["1440-light", "1024-dark"])
+def page(page: Page, request: pytest.FixtureRequest) -> Page:
+    """Return the page in a window of each size, bright or dark."""
+    show_on(page, *request.param)
+    return page
 
 
 @pytest.fixture(scope="module")
@@ -52,46 +64,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     runs = ["mesh", "slower", "heat", "ranks", "waits"]
     with Opened([GNOMON, "view", *runs, "--no-browser"], folder) as opened:
         yield opened
-
-
-class Rectangle(NamedTuple):
-    """A frame of an SVG: what is said of it, and where it is."""
-
-    said: str
-    x: float
-    y: float
-    width: float
-    is_hatched: bool
-
-    @property
-    def name(self) -> str:
-        """Its function."""
-        return self.said.rpartition(": ")[0]
-
-
-class Drawing(NamedTuple):
-    """A saved picture."""
-
-    width: float
-    frames: list[Rectangle]
-    texts: list[str]
-
-
-def drawing(page: Page) -> Drawing:
-    """Save the picture as SVG and read it."""
-    page.get_by_role("button", name="Save").click()
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="as SVG").click()
-    root = ET.parse(saved.value.path()).getroot()
-    frames = []
-    for group in root.iter(f"{SVG}g"):
-        title, (rect, *more) = group.findtext(f"{SVG}title"), group.findall(f"{SVG}rect")
-        assert title is not None
-        x, y, width = (float(rect.get(name, "")) for name in ("x", "y", "width"))
-        frames.append(Rectangle(title, x, y, width, bool(more)))
-    return Drawing(float(root.get("width", "")), frames, [
-        one.text or "" for one in root.iter(f"{SVG}text")
-    ])  # fmt: skip
 
 
 def status(page: Page) -> str:
@@ -132,14 +104,72 @@ def test_keys_go_from_frame_to_frame(page: Page, recorded: Served) -> None:
     comes_to(page, lambda: status(page).partition(": ")[0], names[-2])
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"zoom=\d+"))
-    assert (
-        max(drawing(page).frames, key=lambda one: (one.name == names[-2], one.width)).width > 1000
-    )
+    picture = drawing(page)
+    zoomed = max(picture.frames, key=lambda one: (one.name == names[-2], one.width))
+    assert zoomed.width == pytest.approx(picture.width, abs=1.1)
     canvas.focus()
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile(r"zoom=\d+"))
     page.keyboard.press("Home")
     comes_to(page, lambda: status(page).partition(": ")[0], "mesh")
+
+
+# Colours of points of the canvas, each with what a browser makes of a colour's name.
+POINTS = """points => {
+  const canvas = document.querySelector(".flame-scroll canvas");
+  const often = { willReadFrequently: true };
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", often);
+  copy.drawImage(canvas, 0, 0);
+  const sample = new OffscreenCanvas(1, 1).getContext("2d", often);
+  return points.map(([x, y, colour]) => {
+    sample.fillStyle = colour;
+    sample.fillRect(0, 0, 1, 1);
+    const drawn = copy.getImageData(x * devicePixelRatio, y * devicePixelRatio, 1, 1).data;
+    return [[...drawn], [...sample.getImageData(0, 0, 1, 1).data]];
+  });
+}"""
+
+
+def test_the_canvas_shows_what_is_saved(page: Page, recorded: Served) -> None:
+    for run, place in (("mesh", "#/flame?picture=icicle"), ("ranks", "#/flame?split=process")):
+        visit(page, recorded, place, run=run)
+        canvas = page.locator(".flame-scroll canvas")
+        box = canvas.bounding_box()
+        assert box is not None
+        page.locator(".flame-scroll").evaluate("one => { one.scrollTop = 0; }")
+        page.wait_for_function("() => document.querySelector('.flame-scroll').scrollTop === 0")
+        # Beside names, within frames, and between them.
+        wide = [one for one in drawing(page).frames if one.width > 4 and one.y < box["height"] - 18]
+        assert len(wide) > 10
+        points = [(one.x + 2, one.y + dy, one.fill) for one in wide for dy in (1, 8, 16)]
+        for (x, y, fill), (drawn, wanted) in zip(
+            points, page.evaluate(POINTS, points), strict=True
+        ):
+            assert drawn == wanted, (run, x, y, fill)
+        ground = page.evaluate(
+            "getComputedStyle(document.documentElement).getPropertyValue('--panel')"
+        )
+        below = [(one.x + 2, one.y + 17, ground) for one in wide]
+        assert all(drawn == wanted for drawn, wanted in page.evaluate(POINTS, below))
+
+
+def test_the_chosen_frame_has_an_outline_where_it_is(page: Page, recorded: Served) -> None:
+    visit(page, recorded, "#/flame?picture=icicle")
+    page.locator(".flame-scroll").focus()
+    canvas = page.locator(".flame-scroll canvas").bounding_box()
+    assert canvas is not None
+    for key in ("Home", "ArrowDown", "ArrowDown", "ArrowDown", "Enter", "ArrowDown"):
+        page.keyboard.press(key)
+    outline = page.locator("#flame-focus")
+    expect(outline).to_be_visible()
+    edge = outline.bounding_box()
+    assert edge is not None
+    said = outline.inner_text()
+    # Frames of one name are told apart by where they are.
+    own = [one for one in drawing(page).frames if said.startswith(one.said)]
+    assert [edge["x"] - canvas["x"], edge["y"] - canvas["y"], edge["width"]] in [
+        pytest.approx([one.x, one.y, one.width + 1], abs=1.1) for one in own
+    ]
 
 
 def test_a_search_says_the_share_of_all_that_matches(page: Page, recorded: Served) -> None:
@@ -241,6 +271,34 @@ def test_all_views_follow_a_window_of_time(page: Page, recorded: Served) -> None
     comes_to(page, lambda: status(page), whole)
 
 
+def seconds(text: str) -> float:
+    """Return the seconds of a duration as the view writes it."""
+    number, unit = text.split()
+    return float(number) * {"s": 1.0, "ms": 1e-3, "µs": 1e-6}[unit]
+
+
+def test_lanes_of_a_window_have_its_times_above_them(page: Page, recorded: Served) -> None:
+    visit(page, recorded, "#/flame?picture=time")
+    axis = page.locator(".flame-box .time-axis")
+    expect(axis).to_have_count(0)
+    page.get_by_role("slider", name="beginning of the window").focus()
+    for _ in range(3):
+        page.keyboard.press("Shift+ArrowRight")
+    expect(axis).to_be_visible()
+    said = re.match(r"(.*?) to (.*?) of ", page.locator(".window-bar").inner_text())
+    assert said is not None
+    begin, end = (seconds(text) for text in said.groups())
+    box = page.locator(".flame-scroll canvas").bounding_box()
+    assert box is not None
+    ticks = axis.locator("span").all()
+    assert len(ticks) > 2
+    for tick in ticks:
+        place = tick.bounding_box()
+        assert place is not None
+        time = begin + (end - begin) * (place["x"] - box["x"]) / box["width"]
+        assert time == pytest.approx(seconds(tick.inner_text()), abs=0.01 * (end - begin))
+
+
 def test_python_in_the_order_of_time(page: Page, recorded: Served) -> None:
     visit(page, recorded, "#/flame?picture=time&colour=language", run="heat")
     expect(page.locator(".flame-legend")).to_contain_text("Python")
@@ -265,18 +323,18 @@ def test_eight_ranks_beside_each_other(page: Page, recorded: Served) -> None:
     assert [one.name.partition(" on ")[0] for one in tops] == [f"rank {n}" for n in range(8)]
     assert len({one.y for one in tops}) == 1 or picture.width < 1280
     # Ranks 3 and 7 have four times the work of 0 and 4.
-    own = [
-        max(
-            (
-                one.width
-                for one in picture.frames
-                if one.name == "relax" and top.x <= one.x < top.x + picture.width / 8
-            ),
-            default=0.0,
-        )
-        for top in tops
-    ]
-    assert own[3] > 2 * own[0]
+    wide = picture.width / len({one.x for one in tops})
+
+    def work(top: Rectangle) -> float:
+        below = min((one.y for one in tops if one.y > top.y), default=math.inf)
+        own = [
+            one.width
+            for one in picture.frames
+            if one.name == "relax" and 0 <= one.x - top.x < wide - 1 and top.y <= one.y < below
+        ]
+        return max(own, default=0.0)
+
+    assert work(tops[3]) > 2 * work(tops[0])
     visit(page, recorded, "#/flame?picture=time", run="ranks")
     lanes = [text for text in drawing(page).texts if text.startswith("rank ")]
     assert lanes == sorted(lanes)
@@ -338,13 +396,11 @@ def check_accessible(page: Page, what: str) -> None:
     assert not page.locator(".flame-pane").evaluate(is_wider), what
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size[0]))
-def test_pictures_have_no_fault_that_axe_finds(
-    page: Page, recorded: Served, size: tuple[int, int], theme: str
-) -> None:
-    page.set_viewport_size({"width": size[0], "height": size[1]})
-    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+@pytest.mark.parametrize(
+    "page", [(size, theme) for size in SIZES for theme in ("light", "dark")], indirect=True,
+    ids=lambda param: f"{param[0][0]}-{param[1]}",
+)  # fmt: skip
+def test_pictures_have_no_fault_that_axe_finds(page: Page, recorded: Served) -> None:
     visit(page, recorded, "#/flame")
     page.evaluate(AXE.read_text(encoding="utf-8"))
     for run, place in (

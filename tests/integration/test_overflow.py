@@ -32,6 +32,7 @@ from gnomon.errors import (
 )
 
 PAGE = mmap.PAGESIZE
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "counters" / "overflow.md"
 LIBC = ctypes.CDLL(None)
 
 
@@ -395,3 +396,22 @@ def test_what_is_refused(faults: EventSet) -> None:
         events.stop()
         with pytest.raises(OptionError, match="turns"):
             events.overflow("page-faults", 1, print)
+
+
+def test_the_example_of_the_guide_prints_what_the_guide_says(tmp_path: Path) -> None:
+    code, output = re.findall(
+        r"```python\n(.*?)```\n\n```text\n(.*?)```", GUIDE.read_text(), re.DOTALL
+    )[0]
+    script = tmp_path / "example.py"
+    script.write_text(code)
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=60, check=True
+    )
+    numbers = r"'load': (\d+), 'check': (\d+).*value=(\d+)"
+    printed, told = re.search(numbers, done.stdout), re.search(numbers, output)
+    assert printed
+    assert told
+    # The interpreter itself may have page faults, too: of so many overflows one or two.
+    assert [int(one) for one in printed.groups()] == pytest.approx(
+        [int(one) for one in told.groups()], rel=0.02, abs=2
+    )

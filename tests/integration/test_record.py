@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -210,6 +211,23 @@ def test_a_process_until_it_ends(tmp_path: Path, shares: Path) -> None:
     with subprocess.Popen([str(shares), "20000"]) as program:
         run = recorded(tmp_path, "-p", str(program.pid))
     assert samples_with(stacks(run), "work") > 0
+
+
+def test_a_process_that_sleeps_all_the_time(tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as program:
+        try:
+            status = Path(f"/proc/{program.pid}/status")
+            while "State:\tS" not in status.read_text():
+                time.sleep(0.01)
+            done = gnomon(
+                "record", "-p", str(program.pid), "-d", "0.2", "--name", "r", cwd=tmp_path
+            )
+        finally:
+            program.kill()
+    assert done.returncode == 0
+    (note,) = opened(tmp_path / "r").head["warnings"]
+    assert f"none was taken: process {program.pid} did not run, it waited all the time" in note
+    assert "note: samples: none was taken" in done.stderr
 
 
 def test_the_machine_while_a_command_runs(tmp_path: Path, shares: Path) -> None:

@@ -63,6 +63,11 @@ uint64_t gn_unwind_perf_mask(enum gn_unwind_machine machine);
 int gn_unwind_from_perf(enum gn_unwind_machine machine, uint64_t abi, const uint64_t *values,
 			size_t n, struct gn_unwind_registers *registers);
 
+/* The other way, for a thread of which no more is known: values in the kernel's order, 0 but for
+ * these two. How many there are. */
+size_t gn_unwind_to_perf(enum gn_unwind_machine machine, uint64_t stack_pointer,
+			 uint64_t program_counter, uint64_t values[GN_UNWIND_REGISTERS_MAX]);
+
 /* Files and their rules, shared by all address spaces. */
 struct gn_unwind_files;
 

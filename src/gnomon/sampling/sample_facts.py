@@ -85,9 +85,9 @@ def notes(facts: Mapping[str, int]) -> Iterator[str]:
     taken, lost, stacks = facts.get("samples", 0), facts.get("lost", 0), facts.get("stacks", 0)
     if lost:
         stacks_of_waits = facts.get("wait_stacks", 0)
-        kinds = "samples and stacks of waits" if stacks_of_waits else "samples"
+        kinds = " samples and stacks of waits" if stacks_of_waits else ""
         yield (
-            f"samples: {lost:,} of {taken + stacks_of_waits + lost:,} {kinds} were lost because "
+            f"samples: {lost:,} of {taken + stacks_of_waits + lost:,}{kinds} were lost because "
             "the program made them faster than they were read; take fewer (a lower rate)"
         )
     if facts.get("throttled"):

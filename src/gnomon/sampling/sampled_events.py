@@ -35,10 +35,11 @@ _PRECISE_MOST = 3
 _PERIOD_NS_LEAST = 10_000
 
 
-TELLS_SWITCHES, IS_OF_WAITS, IS_SPARE, OF_USER, OF_KERNEL = 1, 2, 4, 8, 16
-"""It tells when threads leave a CPU and return; its samples are their stacks when they leave; it is
-not enabled, but takes the place of all others of waits later on; its samples have the program's
-part of the stack alone; the kernel's alone."""
+TELLS_SWITCHES, IS_OF_WAITS, APART, OF_USER, OF_KERNEL, ONE_IN_N = 1, 2, 4, 8, 16, 32
+"""It tells when threads leave a CPU and return; its samples are their stacks when they leave. It
+is not enabled, but takes the place of others when there are many waits (APART), or too many
+(ONE_IN_N); its samples have the program's part of the stack alone (OF_USER), or the kernel's
+(OF_KERNEL)."""
 
 
 class SampledEvent(NamedTuple):

@@ -23,7 +23,7 @@ from gnomon.launch.process import raise_nofile
 from gnomon.launch.process_result import ProcessResult
 from gnomon.model.capability_result import Collected
 from gnomon.named_tuple import NamedTuple
-from gnomon.sampling import rights, switch_events
+from gnomon.sampling import no_samples, rights, switch_events
 from gnomon.sampling._sampler import FILE, MAP, OPEN, Sampler, StartError
 from gnomon.sampling.kept_files import kept_file
 from gnomon.sampling.sampled_events import (
@@ -133,6 +133,7 @@ class SamplingObserver(Observer):
         self._keep_mb = options.keep_mb
         self._is_running, self._is_machine = is_running, False
         self._is_needed = is_needed
+        self._pid, self._used_before_ns = 0, 0
         self._sampler: Sampler | None = None
         self._signals: socket.socket | None = None
         self._socket_name = f"python.{os.getpid()}.socket"
@@ -160,6 +161,8 @@ class SamplingObserver(Observer):
         Raises:
             ObserverError: the kernel does not let it be sampled.
         """
+        if self._is_running and pid:
+            self._pid, self._used_before_ns = pid, no_samples.cpu_time_ns(pid) or 0
         try:
             self._sampler = self._begin(pid)
         except ObserverError as error:
@@ -198,7 +201,10 @@ class SamplingObserver(Observer):
     def _stop(self) -> None:
         sampler, self._sampler = self._sampler, None
         if sampler is not None:
-            samples, _, kept, *_ = sampler.stop()
+            samples, lost, kept, *_ = sampler.stop()
+            # Of a job's tasks some may well have none.
+            if not samples + lost and self._is_needed and job() is None:
+                self._notes.append(self._why_no_samples())
             if self._keep_mb:
                 self._notes.append(
                     f"samples: registers and stacks of {kept:,} of {samples:,} are kept in the "
@@ -208,6 +214,14 @@ class SamplingObserver(Observer):
         if signals is not None:
             signals.close()
             (self._folder / self._socket_name).unlink(missing_ok=True)
+
+    def _why_no_samples(self) -> str:
+        used_ns = no_samples.cpu_time_ns(self._pid) if self._pid else None
+        if used_ns is not None:
+            used_ns -= self._used_before_ns
+        sampled = [event for event in self._events if not event.switches & IS_OF_WAITS]
+        has_waits = self._off_cpu != switch_events.NO
+        return no_samples.note(sampled, self._pid, used_ns, has_waits=has_waits)
 
     def _begin(self, pid: int) -> Sampler:
         """Begin, with user code alone if the kernel must not be sampled."""

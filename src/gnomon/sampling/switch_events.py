@@ -9,10 +9,11 @@ from gnomon.counters import event_resolver
 from gnomon.errors import GnomonError
 from gnomon.sampling import rights
 from gnomon.sampling.sampled_events import (
+    APART,
     IS_OF_WAITS,
-    IS_SPARE,
     OF_KERNEL,
     OF_USER,
+    ONE_IN_N,
     TELLS_SWITCHES,
     SampledEvent,
 )
@@ -23,7 +24,7 @@ STACKS_HZ = 997
 """Of threads that switch often so many waits a second get their stacks, on each CPU."""
 KERNEL_HZ = 199
 """As often the kernel's part of a stack is taken: it costs more than all the rest."""
-SWITCHES_MOST = 8_000
+SWITCHES_MOST = 5_000
 """A second, for AUTO: more would cost more than 2 % of a CPU."""
 _SWITCHES = "context-switches"
 _TYPE_SOFTWARE, _CONTEXT_SWITCHES = 1, 3
@@ -33,8 +34,9 @@ _WAKING = "sched:sched_waking"
 def switches() -> tuple[SampledEvent, ...]:
     """Return the events that tell when threads leave a CPU and return, with their stacks.
 
-    The first has the program's part of the stack of every wait, the second the kernel's part of
-    some; the last, which takes their place where there are too many, the whole of one in N.
+    The first has the stack of every wait. Two take its place where there are many: of each wait the
+    program's part, of some the kernel's. The last takes theirs where there are too many, with the
+    whole stack of one in N.
 
     Raises:
         GnomonError: the kernel has no such event.
@@ -46,9 +48,13 @@ def switches() -> tuple[SampledEvent, ...]:
     does = TELLS_SWITCHES | IS_OF_WAITS
     event = SampledEvent(resolution.events[0], 1, False, 0, switches=does)
     some = event._replace(is_frequency=True)
-    spare = some._replace(period=min(STACKS_HZ, highest), switches=does | IS_SPARE)
-    of_kernel = some._replace(period=min(KERNEL_HZ, highest), switches=IS_OF_WAITS | OF_KERNEL)
-    return event._replace(switches=does | OF_USER), of_kernel, spare
+    apart = IS_OF_WAITS | APART
+    return (
+        event,
+        event._replace(switches=does | APART | OF_USER),
+        some._replace(period=min(KERNEL_HZ, highest), switches=apart | OF_KERNEL),
+        some._replace(period=min(STACKS_HZ, highest), switches=does | ONE_IN_N),
+    )
 
 
 def is_of_switches(event: SampledEvent) -> bool:

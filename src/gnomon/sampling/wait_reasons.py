@@ -25,6 +25,9 @@ _GIL, _TEAM, _MPI = "[GIL]", "[OpenMP team]", "[MPI]"
 # enum gn_wait_call of native/sampling/waits.h.
 _OF_CALLS = (UNKNOWN, UNKNOWN, _FUTEX, _SLEEP, _POLL, _READ, _WRITE, _CHILD, _SYNC, _FAULT)
 
+# enum gn_wait_file, likewise.
+_KINDS = {1: "pipe", 2: "socket", 3: "terminal", 4: "file"}
+
 _CALL = re.compile(r"(?:__(?:x64|arm64|ia32|se|do)_|k)?(?:__)?sys_(?!call)(\w+)")
 _CALLS = {
     **dict.fromkeys(("futex", "futex_waitv", "futex_wait", "futex_time32"), _FUTEX),
@@ -81,13 +84,14 @@ def reason_of(kernel: Sequence[str], frames: Sequence[WaitFrame], call: int) -> 
     Args:
         kernel: the functions of the kernel, innermost first; none where they are not known.
         frames: those of the program, innermost first.
-        call: what /proc told of its system call, as `enum gn_wait_call`; 0: nothing.
+        call: what /proc told of its system call, as `enum gn_wait_call` and, in the upper four
+            bits, `enum gn_wait_file`; 0: nothing.
     """
     if any(_MPI_CALL.fullmatch(frame.function) for frame in frames):
         return _MPI
     reason = _of_kernel(kernel)
-    if reason == UNKNOWN and call < len(_OF_CALLS):
-        reason = _OF_CALLS[call]
+    if reason == UNKNOWN and call & 15 < len(_OF_CALLS):
+        reason = _with_kind(_OF_CALLS[call & 15], _KINDS.get(call >> 4, ""))
     if reason == UNKNOWN:
         return _of_program(frames) or _of_function(frames) or reason
     return (_of_program(frames) or reason) if reason == _FUTEX else reason
@@ -96,6 +100,11 @@ def reason_of(kernel: Sequence[str], frames: Sequence[WaitFrame], call: int) -> 
 def estimated(reason: str) -> str:
     """Return what stands for waits that were added up, and given to stacks of others."""
     return f"{reason[:-1]}, estimated]"
+
+
+def _with_kind(reason: str, kind: str) -> str:
+    """Return the reason with the kind of file, where it reads or writes."""
+    return f"{reason[:-1]}: {kind}]" if kind and reason in (_READ, _WRITE) else reason
 
 
 def _of_kernel(functions: Sequence[str]) -> str:
@@ -110,9 +119,7 @@ def _of_kernel(functions: Sequence[str]) -> str:
         reason = _CALLS.get(name)
         if reason is None:
             return f"[{name.removesuffix('64')}]"
-        if reason in (_READ, _WRITE):
-            return f"{reason[:-1]}: {_file_kind(functions)}]".replace(": ]", "]")
-        return reason
+        return _with_kind(reason, _file_kind(functions))
     if not _FAULTS.isdisjoint(functions):
         return _FAULT
     return UNKNOWN

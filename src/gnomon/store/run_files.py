@@ -158,7 +158,9 @@ class CollapsedReader(NamedTuple):
         """Return whether its lines are stacks with a weight."""
         from gnomon.store.profile_files.collapsed import is_collapsed
 
-        return b";" in start and is_collapsed(start)
+        # The last line of a file need not end.
+        end = b"\n" if len(start) < SNIFFED_BYTES else b""
+        return b";" in start and is_collapsed(start + end)
 
     def open(self, path: Path) -> Run:
         """Return the file as a run, its tables unpacked into files without a name."""

@@ -19,12 +19,17 @@ _ESTIMATED = ", estimated]"
 # What stands between the code that waits and the kernel.
 _LIBRARY_OF_C = re.compile(r"(libc|libpthread|ld-linux|ld-musl)\b.*|\[.*\]|")
 _RUNTIME = re.compile(r"(libstdc\+\+|libgomp)\b.*|(lib)?python\d.*")
-_OF_SAMPLES = "m.component = 'samples' AND m.name ="
+# Those of files of other tools are of no component.
+_OF_SAMPLES = "m.component IN ('samples', '') AND m.name ="
 _WAITS = f"""
 FROM profile p JOIN metrics m USING (metric) JOIN paths t USING (path) JOIN regions r USING (region)
 WHERE {_OF_SAMPLES} '{WAITING_TIME}' AND r.kind = '{WAIT}'
 GROUP BY ALL HAVING SUM(p.exclusive) > 0
 """
+IS_TOLD = f"""
+SELECT 1 FROM profile p JOIN metrics m USING (metric) WHERE {_OF_SAMPLES} '{WAITING_TIME}' LIMIT 1
+"""
+"""Whether there is any waiting time, be it without reasons."""
 VALUES = f"SELECT p.location, r.name, SUM(p.exclusive) {_WAITS}"
 """Of each location what it waited for, and how many seconds."""
 _OF_PATHS = f"SELECT p.path, SUM(p.exclusive), SUM(p.raw) {_WAITS}"

@@ -51,6 +51,7 @@ from starlette.routing import Route
 from gnomon import __version__
 from gnomon.errors import GnomonError, UsageError
 from gnomon.metrics import metric_direction
+from gnomon.model.metric import CPU_TIME, WAITING_TIME
 from gnomon.store import source_files, table_limits
 from gnomon.store.reports.run_facts import killed_by
 from gnomon.view import (
@@ -68,6 +69,7 @@ from gnomon.view.security import refused
 from gnomon.view.session import Session, SessionRun, listing
 from gnomon.view.tree_answers import as_json, packed
 
+_OF_THREADS = {CPU_TIME: "running", WAITING_TIME: "waiting"}
 _ROWS = 200
 _CANNOT_READ = 422
 
@@ -264,6 +266,7 @@ class _Api:
                     "hasRegions": coverage[metric.metric].has_regions,
                     "hasLocations": coverage[metric.metric].has_locations,
                     "sampleWeight": opened.sample_weight(metric.metric),
+                    "ofThreads": _OF_THREADS.get(metric.name) if metric.unit == "s" else None,
                 }
                 for metric in opened.data.metrics
             ]

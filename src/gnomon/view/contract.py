@@ -219,6 +219,8 @@ class Metric(TypedDict):
     sampleWeight: float | None
     """What one sample adds to a value: the error of a sum is the root of its product with this.
     null where the metric was not sampled, or nobody knows how often."""
+    ofThreads: Literal["running", "waiting"] | None
+    """Which part of the wall time of threads it is; null where it is none."""
 
 
 class Tree(TypedDict):

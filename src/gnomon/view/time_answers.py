@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 from starlette.responses import Response
 
 from gnomon.errors import UsageError
-from gnomon.view import request_params
+from gnomon.view import request_params, thread_activity
 from gnomon.view.open_run import OpenRun
 from gnomon.view.request_params import LONGEST, QueryParams
-from gnomon.view.sample_times import TimeSpan, in_bins
 from gnomon.view.time_order import BINS_MOST, time_order
 from gnomon.view.tree_answers import location_numbers, numbers, packed
 
@@ -30,12 +28,11 @@ def activity(opened: OpenRun, asked: QueryParams) -> Response:
     metric = opened.metric(request_params.integer(asked, "metric"))
     location = opened.location(request_params.integer(asked, "location", -1))
     bins = max(1, min(request_params.integer(asked, "bins", _BINS), BINS_MOST))
-    samples = in_bins(opened.data, metric, time, TimeSpan(0, time.length_ns), bins, location)
+    value = thread_activity.activity(opened.data, metric, time, bins, location)
     header = {
         "n": bins, "metric": metric.metric, "unit": metric.unit, "lengthNs": time.length_ns,
         "metrics": list(time.metrics),
     }  # fmt: skip
-    value = np.bincount(samples.bin, weights=samples.value, minlength=bins).astype(np.float64)
     return packed(header, {"value": value})
 
 

@@ -105,16 +105,41 @@ def test_stacks_of_austin(mode: str, metric: str, unit: str, factor: float, tmp_
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("a;b 1\na;c\n", "at byte 6: 'a;c' is no weight of a stack"),
-        ("a;b 1\na;c -3\n", "at byte 6: '-3' is no weight"),
-        ("a;b 1\na;c nan\n", "at byte 6: 'nan' is no weight"),
-        ("a;b 0\n" + "a;b 1e5\n", "at byte 6: '1e5' is no weight"),
-        (f"a;b 1\n{'f;' * 10_001} 1\n", "at byte 6: a stack of more than 10000 frames"),
-        ("a (x.py:2222222222) 1\n", "at byte 0: a line 2222222222 of a source file"),
+        ("a;b 1\na;c\n", "at byte 6, line 2: 'a;c' is no weight of a stack"),
+        ("a;b 1\na;c -3\n", "at byte 6, line 2: '-3' is a weight below 0"),
+        ("a;b 1\na;c nan\n", "at byte 6, line 2: 'nan' is no weight"),
+        ("a;b 0\n" + "a;b 1e5\n", "at byte 6, line 2: '1e5' is no weight"),
+        (f"a;b 1\n{'f;' * 10_001} 1\n", "at byte 6, line 2: a stack of more than 10000 frames"),
+        ("a (x.py:2222222222) 1\n", "at byte 0, line 1: a line 2222222222 of a source file"),
     ],
 )
 def test_what_are_no_collapsed_stacks(content: str, reason: str, tmp_path: Path) -> None:
     assert refusal(tmp_path / "x.collapsed", content).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["a;b -3\n", "a;b -3", "a;b -3\na;c -1.5\n", "hello\na;b 1\na;c 2\n", "a;b 1\na;c 2\nhello"],
+)
+def test_damaged_stacks_are_refused_with_a_cause_whatever_the_file_is_called(
+    content: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "difference"
+    line = next(
+        at for at, text in enumerate(content.split("\n"), 1) if "-" in text or ";" not in text
+    )
+    assert f", line {line}: " in refusal(path, content)
+    reader = reader_of(path, READERS)
+    assert reader is not None
+    assert reader.name == "collapsed"
+
+
+def test_a_stack_without_an_end_of_line(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text("a;b 3")
+    reader = reader_of(path, READERS)
+    assert reader is not None
+    assert own(reader.open(path), "samples") == {(-1, ("a", "b")): 3}
 
 
 def test_names_that_are_no_utf_8(tmp_path: Path) -> None:

@@ -108,6 +108,34 @@ def test_what_is_no_file_of_speedscope(profile: Any, reason: str, tmp_path: Path
     assert refusal(tmp_path / "x.json", speedscope(profile)).startswith(reason)
 
 
+OWN = (
+    sampled(name="CPU time (sampled)"),
+    sampled(name="CPU time (sampled) of swim 3, main 7", samples=[[0, 1]], weights=[2]),
+)
+
+
+def test_the_whole_run_in_a_file_of_gnomon_is_not_counted_twice(tmp_path: Path) -> None:
+    run = opened(tmp_path / "x.json", speedscope(*OWN, exporter="gnomon 1"))
+    assert own(run, "CPU time") == {(7, ("b",)): 0.002}
+    assert run.query("SELECT name FROM regions ORDER BY region") == [("a",), ("b",)]
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        ({"samples": [[0, 9]], "weights": [1]}, "profiles[0].samples[0]: frame 9 of 3"),
+        ({"weights": [1]}, "profiles[0]: 4 samples and 1 weights"),
+        ({"samples": [[0]], "weights": [-1]}, "profiles[0].samples[0]: a weight of -0.001"),
+        ({"samples": "all"}, "profiles[0]: 'samples' is missing, or no list"),
+    ],
+)
+def test_the_whole_run_in_a_file_of_gnomon_is_checked(
+    damage: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    content = speedscope(OWN[0] | damage, OWN[1], exporter="gnomon 1")
+    assert refusal(tmp_path / "x.json", content).startswith(reason)
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

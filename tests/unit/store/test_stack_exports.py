@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from gnomon.model.tables import (
     SAMPLES,
     Table,
 )
-from gnomon.store import exports, run_directory
+from gnomon.store import exports, run_directory, waits
 from gnomon.store.exports.firefox import VERSION
 from gnomon.store.run import Run
 
@@ -226,6 +227,58 @@ def test_speedscope_files_keep_to_its_own_schema(
     document = json.loads(speedscope(make(tmp_path) if make else run))
     jsonschema.validate(document, json.loads(SCHEMA.read_bytes()))
     assert any([] in profile["samples"] for profile in document["profiles"]) == bool(make)
+
+
+WAITING = (
+    Stack((MAIN, Frame("solve", 40)), 30, 100),
+    Stack((MAIN, Frame("solve", 41)), 12, 100, wait="[read: pipe]"),
+    Stack((MAIN, Frame("[jit]")), 5, 101),
+    Stack((MAIN, Frame("join", 9)), 20, 101, wait="[lock]"),
+)
+
+
+@pytest.mark.parametrize("name", ["speedscope", "pprof"])
+def test_waits_come_back_with_their_reasons(name: str, tmp_path: Path) -> None:
+    run = run_directory.find(str(write(tmp_path / "x.gnomon", WAITING)))
+    content = b"".join(
+        piece if isinstance(piece, bytes) else piece.encode()
+        for piece in getattr(exports, name)(run)
+    )
+    other = opened(tmp_path / f"x.{name}", content)
+    assert other.query("SELECT name FROM regions WHERE kind = 'wait' ORDER BY name") == [
+        ("[lock]",), ("[read: pipe]",),
+    ]  # fmt: skip
+    for either in (run, other):
+        of_threads = {int(thread.place["tid"]): thread for thread in waits.threads(either)}
+        assert {tid: thread.cpu_time for tid, thread in of_threads.items()} == pytest.approx(
+            {100: 0.3, 101: 0.05}
+        )
+        assert of_threads[100].reasons == pytest.approx({"read: pipe": 0.12})
+        assert of_threads[101].reasons == pytest.approx({"lock": 0.2})
+    codes = [
+        [(code.reason, code.function, code.line, round(code.seconds, 9)) for code in
+         waits.code_waits(one)]
+        for one in (run, other)
+    ]  # fmt: skip
+    assert codes[1] == codes[0] == [("lock", "join", 9, 0.2), ("read: pipe", "solve", 41, 0.12)]
+
+
+def test_waiting_without_reasons_is_shown_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profile = {"type": "sampled", "name": "Waiting time (counted)", "unit": "seconds",
+               "startValue": 0, "endValue": 1, "samples": [[0, 1]], "weights": [1]}  # fmt: skip
+    path = tmp_path / "x.speedscope.json"
+    path.write_text(json.dumps({
+        "$schema": "https://www.speedscope.app/file-format-schema.json", "exporter": "gnomon 1",
+        "shared": {"frames": [{"name": "app"}, {"name": "read"}]}, "profiles": [profile],
+    }))  # fmt: skip
+    assert main(["report", str(path), "waits"]) == 1
+    said = capsys.readouterr().err
+    assert "its waiting time has no reasons" in said
+    command = shlex.split(said.partition("where it was: gnomon ")[2])
+    assert main(command) == 0
+    assert "read" in capsys.readouterr().out
 
 
 def test_waiting_and_running_come_back_with_their_how(tmp_path: Path) -> None:

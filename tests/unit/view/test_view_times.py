@@ -17,11 +17,13 @@ from view_runs import ranks
 from view_server import serving
 
 from gnomon.errors import UsageError
+from gnomon.model.metric import CPU_TIME, WAITING_TIME
 from gnomon.view import contract
 from gnomon.view.node_differences import node_differences
 from gnomon.view.open_run import OpenRun
 from gnomon.view.sample_times import TimeSpan, in_bins
 from gnomon.view.session import Session
+from gnomon.view.thread_activity import activity, within
 from gnomon.view.time_answers import sampled_ns
 from gnomon.view.time_order import time_order
 
@@ -164,6 +166,47 @@ def test_activity_is_spread_over_the_time_that_samples_last(session: Session, bi
             assert sums[at] == pytest.approx(wanted, abs=1e-9), (metric, at)
 
 
+def test_a_thread_is_not_running_where_it_waits(tmp_path: Path) -> None:
+    # It runs for a tenth of the time; each of its samples stands for five times what it ran last.
+    bursts = (Stack((MAIN, SOLVE), 1), Stack((MAIN,), 9, wait="[read]")) * 10
+    others = (Stack((MAIN,), 60, tid=101), Stack((MAIN,), 40, tid=101, wait="[lock]"))
+    folder = write(tmp_path / "run", (*bursts, *others))
+    table = folder / "samples.parquet"
+    with duckdb.connect() as database:
+        burst = f"metric = {CPU} AND location = 2"
+        nth = "ROW_NUMBER() OVER (PARTITION BY location, metric ORDER BY time_ns)"
+        database.sql(
+            f"SELECT * REPLACE (IF({burst}, 5 * weight, weight) AS weight) FROM "
+            f"'{table}' QUALIFY NOT ({burst}) OR {nth} % 5 = 0"
+        ).write_parquet(str(tmp_path / "samples.parquet"))
+    (tmp_path / "samples.parquet").replace(table)
+    session = Session()
+    session.open([str(folder)])
+    run = session.run("1")
+    assert run.data.locations[2].tid == 100
+    time = run.sampled_time()
+    spread = in_bins(run.data, run.metric(CPU), time, TimeSpan(0, time.length_ns), 100, 2)
+    assert {int(part) % 10 for part in spread.bin} == {6, 7, 8, 9, 0}
+    runs = [activity(run.data, run.metric(CPU), time, 100, location) for location in (2, -1)]
+    waits = activity(run.data, run.metric(WAITING), time, 100, 2)
+    burst_only = [SECONDS_EACH * (at % 10 == 0) for at in range(100)]
+    assert runs[0] == pytest.approx(burst_only)
+    assert runs[0] + waits == pytest.approx([SECONDS_EACH] * 100)
+    assert runs[1] - runs[0] == pytest.approx([SECONDS_EACH * (at < 60) for at in range(100)])
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)), min_size=1, max_size=20))
+@examples(100, deadline=None)
+def test_time_that_does_not_fit_lies_before(parts: list[tuple[int, int]]) -> None:
+    used, free = (np.array([column], float) for column in zip(*parts, strict=True))
+    fitted = within(used, free)
+    assert (fitted <= free).all()
+    assert fitted.sum() == min(used.sum(), free.sum())
+    # Up to a part there is no less than there was, where what comes later has room.
+    if used.sum() <= free.sum() and (np.cumsum(used) <= np.cumsum(free)).all():
+        assert (np.cumsum(fitted) >= np.cumsum(used)).all()
+
+
 def test_time_order_has_each_stack_where_it_was(session: Session) -> None:
     run = session.run("1")
     order = time_order(run, [CPU, WAITING], TimeSpan(0, LENGTH_NS), 90, -1)
@@ -242,6 +285,16 @@ def test_a_difference_is_significant_where_samples_say_so(tmp_path: Path) -> Non
         node_differences(runs[0], runs[1], "cycles", *pairs)
     with pytest.raises(UsageError, match="no node 99"):
         node_differences(runs[0], runs[1], "CPU time", pairs[0], np.array([0, 99], np.int32))
+
+
+def test_metrics_say_what_they_are_of_the_time_of_threads(tmp_path: Path) -> None:
+    session = Session()
+    session.open([str(write(tmp_path / "run", STACKS, {"cycles": 100.0}))])
+    with serving(session) as client:
+        of_threads = [
+            (one["name"], one["ofThreads"]) for one in client.ask("/api/runs/1/metrics").json
+        ]
+    assert of_threads == [(CPU_TIME, "running"), ("cycles", None), (WAITING_TIME, "waiting")]
 
 
 def test_answers_over_time_are_of_their_types(session: Session) -> None:

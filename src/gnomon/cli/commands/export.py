@@ -48,6 +48,7 @@ def parser() -> argparse.ArgumentParser:
         "--to",
         choices=_FORMATS,
         required=True,
+        metavar="FORMAT",
         help="csv: a row for each value. json: all tables. viz: its values in one file of XML, "
         "which view, report, compare and export accept like a run. "
         "Its stacks: collapsed: a line for each, for flamegraph.pl and others. "

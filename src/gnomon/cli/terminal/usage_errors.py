@@ -135,7 +135,8 @@ def _usage_of(action: argparse.Action | None, name: str) -> str:
     if action is None:
         return name
     value = action.metavar if isinstance(action.metavar, str) else ""
-    if not value and action.choices:
+    # Of the options that are called after their value the help lists the values.
+    if action.choices and (not value or action.option_strings):
         value = "{" + ",".join(map(str, action.choices)) + "}"
     if not action.option_strings:
         return value or name

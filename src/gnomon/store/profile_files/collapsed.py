@@ -27,7 +27,7 @@ from gnomon.store.unpacked_run import run_of_tables
 FORMAT = "collapsed"
 KERNEL = "[kernel]"
 _LINE_MOST_BYTES = 16 << 20
-_LINE = re.compile(rb"[^\0-\x08\x0b\x0c\x0e-\x1f]*\S[ \t]+[0-9]+(?:\.[0-9]+)?[ \t\r]*")
+_LINE = re.compile(rb"[^\0-\x08\x0b\x0c\x0e-\x1f]*\S[ \t]+[-+]?[0-9]+(?:\.[0-9]+)?[ \t\r]*")
 _WEIGHT = re.compile(rb"[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _ANNOTATION = re.compile(r"(.*\S)_\[([kijw])\]", re.DOTALL)
 _PLACED = re.compile(r"(.*\S) \(([^()]+)\)", re.DOTALL)
@@ -46,24 +46,24 @@ _MICROSECOND = 1e-6
 
 
 def is_collapsed(start: bytes) -> bool:
-    """Return whether a file begins with lines of stacks, one of which has a caller."""
+    """Return whether most first lines of a file are stacks, one of which has a caller.
+
+    Lines that are damaged and weights below 0 are for the reader to refuse, which names them.
+    """
     *lines, rest = start.split(b"\n")
     if not lines:
         # The first stack is longer than what is looked at.
         return rest.count(b";") >= _STACKS_LONG and not re.search(rb"[\0-\x08{}]", rest)
     kept = [line for line in lines if line.strip() and not line.startswith(b"#")]
-    return (
-        bool(kept)
-        and all(_LINE.fullmatch(line) for line in kept)
-        and any(b";" in line for line in (*kept, rest))
-    )
+    n_stacks = sum(_LINE.fullmatch(line) is not None for line in kept)
+    return n_stacks * 2 > len(kept) and any(b";" in line for line in (*kept, rest))
 
 
 def open_collapsed(path: Path) -> Run:
     """Return a file of collapsed stacks as a run.
 
     Raises:
-        RunDirectoryError: it cannot be read, or is damaged; names the byte.
+        RunDirectoryError: it cannot be read, or is damaged; names the byte and the line.
     """
     return run_of_tables(path, partial(read_collapsed, path))
 
@@ -76,7 +76,7 @@ def read_collapsed(path: Path, file: IO[bytes]) -> tuple[dict[str, Any], list[Ta
         file: the content.
 
     Raises:
-        RunDirectoryError: it cannot be read, or is damaged; names the byte.
+        RunDirectoryError: it cannot be read, or is damaged; names the byte and the line.
     """
     return _Reader(path).result(file)
 
@@ -85,6 +85,7 @@ class _Reader:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._offset = 0
+        self._line = 0
         self._tables = StackTables(self._fail)
         # What is below a path by the text of a frame; places are told before the first frame.
         self._regions: dict[bytes, int] = {}
@@ -95,7 +96,7 @@ class _Reader:
         self._comms: set[str] = set()
 
     def _fail(self, problem: str) -> NoReturn:
-        profile_file.refuse(self._path, self._offset, problem, FORMAT)
+        profile_file.refuse(self._path, self._offset, problem, FORMAT, line=self._line)
 
     def result(self, file: IO[bytes]) -> tuple[dict[str, Any], list[Table]]:
         """Return the head of the run and its tables."""
@@ -104,6 +105,7 @@ class _Reader:
         while line := file.readline(_LINE_MOST_BYTES):
             self._offset += size
             size = len(line)
+            self._line += 1
             if size == _LINE_MOST_BYTES:
                 self._fail(f"a line of more than {_LINE_MOST_BYTES >> 20} MiB")
             text = line.strip()
@@ -141,6 +143,11 @@ class _Reader:
         *stack, weight = text.rsplit(None, 1)
         if not _WEIGHT.fullmatch(weight):
             shown = weight[:40].decode(errors="backslashreplace")
+            if _WEIGHT.fullmatch(weight.removeprefix(b"-")):
+                self._fail(
+                    f"{shown!a} is a weight below 0, as in a difference of two profiles (compare "
+                    "the two themselves: gnomon compare)"
+                )
             self._fail(f"{shown!a} is no weight of a stack; a line ends in a number from 0 on")
         return [frame for text in stack for frame in text.split(b";") if frame], weight
 

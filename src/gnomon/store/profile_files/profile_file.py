@@ -18,7 +18,7 @@ NUMBER_MOST = (1 << 31) - 1
 """Numbers of lines, processes and threads are no larger."""
 
 
-def refuse(path: Path, offset: int, problem: str, format_name: str) -> NoReturn:
+def refuse(path: Path, offset: int, problem: str, format_name: str, *, line: int = 0) -> NoReturn:
     """Raise the error of a file that is damaged or none of its format.
 
     Args:
@@ -26,12 +26,14 @@ def refuse(path: Path, offset: int, problem: str, format_name: str) -> NoReturn:
         offset: the byte at which sense ended.
         problem: what is wrong there.
         format_name: what it was read as.
+        line: the number of the line there, from 1 on; 0 of what has no lines.
 
     Raises:
         RunDirectoryError: always.
     """
+    where = f"at byte {offset}, line {line}" if line else f"at byte {offset}"
     raise RunDirectoryError(
-        f"{path}: at byte {offset}: {problem}; no {format_name} file, or damaged: write it again"
+        f"{path}: {where}: {problem}; no {format_name} file, or damaged: write it again"
     )
 
 

@@ -131,9 +131,11 @@ class _Reader:
             self._frames.append(self._frame(frame))
         profiles = self._list(document, "profiles")
         wanted = self._wanted(profiles)
-        for at, profile in enumerate(profiles):
-            self._where = f"profiles[{at}]"
-            self._add(profile, is_wanted=at in wanted, is_alone=len(profiles) == 1)
+        for number, profile in enumerate(profiles):
+            self._where = f"profiles[{number}]"
+            # What is not taken may be damaged, too: it is read into tables of its own.
+            reader = self if number in wanted else self._like()
+            reader._add(profile, is_alone=len(profiles) == 1)
         self._where = ""
         title = document.get("name")
         title = title if isinstance(title, str) and title else self._path.name
@@ -208,7 +210,15 @@ class _Reader:
             if not (one and not one["tid"] and one["metric"] in of_threads)
         }  # fmt: skip
 
-    def _add(self, value: object, *, is_wanted: bool, is_alone: bool) -> None:
+    def _like(self) -> _Reader:
+        """Return a reader of the same frames, with tables of its own."""
+        reader = _Reader(self._path)
+        reader._where = self._where
+        reader._frames = self._frames
+        reader._has_program = self._has_program
+        return reader
+
+    def _add(self, value: object, *, is_alone: bool) -> None:
         profile = self._object(value, "it")
         unit_name = self._text(profile, "unit")
         if unit_name not in _UNITS:
@@ -219,8 +229,6 @@ class _Reader:
         kind = profile.get("type")
         if kind not in ("sampled", "evented"):
             self._fail("its type is neither sampled nor evented")
-        if not is_wanted:
-            return
         numbers = self._tables.place(place), self._tables.quantity(quantity)
         add = self._add_events if kind == "evented" else self._add_samples
         idle = add(profile, numbers, factor)

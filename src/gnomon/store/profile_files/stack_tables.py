@@ -6,13 +6,15 @@ locations. Nothing is added that the file does not say: no moments, no calls, no
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterable
 from math import isfinite
 from typing import TYPE_CHECKING, NoReturn
 
 from gnomon.model.inlining import PYTHON
-from gnomon.model.metric import Aggregation
+from gnomon.model.metric import WAITING_TIME, Aggregation
+from gnomon.model.region_kinds import WAIT
 from gnomon.model.tables import LOCATIONS, METRICS, MODULES, PATHS, REGIONS, Table
 from gnomon.model.value import How
 from gnomon.named_tuple import NamedTuple
@@ -27,6 +29,7 @@ ROOT = 0
 SAMPLES = "samples"
 UNKNOWN_SAMPLES = -1
 _BITS = 32
+_REASON = re.compile(r"\[.+\]", re.DOTALL)
 _TEXT_BYTES_MOST = table_limits.TEXTS_MOST_BYTES
 
 
@@ -211,6 +214,7 @@ class StackTables:
         if not self._columns[0]:
             self._fail("it has no stacks with a weight")
         locations, of_places = _locations(list(self._places), program)
+        of_waits = self._innermost_of_waits()
         return [
             locations,
             Table(
@@ -218,7 +222,8 @@ class StackTables:
                 [
                     (ROOT, "hpm", program, program, "", 0, None),
                     *(
-                        (number, "cpu", frame.name, frame.module, frame.file, frame.line,
+                        (number, WAIT if number in of_waits and _REASON.fullmatch(frame.name)
+                         else "cpu", frame.name, frame.module, frame.file, frame.line,
                          frame.is_inlined)
                         for frame, number in self._regions.items()
                     ),
@@ -236,6 +241,16 @@ class StackTables:
             self._profile(of_places),
             Table(MODULES, [(name, *rest) for name, rest in self._modules.items()]),
         ]  # fmt: skip
+
+    def _innermost_of_waits(self) -> set[int]:
+        """Return the regions in which time was waited: Gnomon has the reason innermost."""
+        waiting = {
+            number for quantity, number in self._quantities.items() if quantity.name == WAITING_TIME
+        }
+        if not waiting:
+            return set()
+        of_rows = zip(self._columns[1], self._columns[2], strict=True)
+        return {self._region_of_path[path] for quantity, path in of_rows if quantity in waiting}
 
     def _metrics(self) -> Table:
         table = Table(METRICS)

@@ -19,7 +19,8 @@ from gnomon.store.reports.report_part import (
     PartText,
     Request,
 )
-from gnomon.store.reports.table_report import GAP, INDENT, UNKNOWN, title
+from gnomon.store.reports.run_facts import title
+from gnomon.store.reports.table_report import GAP, INDENT, UNKNOWN
 from gnomon.terminal_text import filled, grid, widths
 from gnomon.units import number, printable
 
@@ -144,7 +145,10 @@ class Branches(NamedTuple):
         total = sum(branch.taken for branch in branches)
         top = TOP if request.top is None else request.top
         shown = branches[:top] if top else branches
-        lines = [title(run), printable(f"{metric.name}: {number(total)} branches were recorded")]
+        lines = [
+            title(run, request.width),
+            printable(f"{metric.name}: {number(total)} branches were recorded"),
+        ]
         lines += _table(shown, total, request.width)
         if len(branches) > len(shown):
             lines.append(f"  and {number(len(branches) - len(shown))} more (--top 0 for all)")

@@ -26,7 +26,7 @@ from gnomon.store.reports.report_part import (
     PartText,
     Request,
 )
-from gnomon.store.reports.table_report import title
+from gnomon.store.reports.run_facts import title
 from gnomon.terminal_text import filled
 from gnomon.units import number, printable
 
@@ -94,7 +94,7 @@ class Tree(NamedTuple):
     def text(self, run: Run, request: Request) -> PartText:
         """Return the tree, branches with little left out."""
         metric = chosen_metric(run, request)
-        lines = [title(run)]
+        lines = [title(run, request.width)]
         if metric is None:
             lines += filled("this run has no values of calls that could be added up", request.width)
             return PartText("\n".join(lines) + "\n", is_empty=True)

@@ -27,7 +27,8 @@ from gnomon.store.reports.report_part import (
     PartText,
     Request,
 )
-from gnomon.store.reports.table_report import INDENT, UNKNOWN, title
+from gnomon.store.reports.run_facts import title
+from gnomon.store.reports.table_report import INDENT, UNKNOWN
 from gnomon.store.reports.tree_text import Way, tree_lines
 from gnomon.terminal_text import filled, grid
 from gnomon.units import number, printable, quantity
@@ -72,7 +73,7 @@ class Callers(NamedTuple):
     def text(self, run: Run, request: Request) -> PartText:
         """Return the callers as an inverted tree, and the callees as a table."""
         metric = chosen_metric(run, request)
-        lines = [title(run)]
+        lines = [title(run, request.width)]
         if metric is None:
             lines += filled("this run has no values of calls that could be added up", request.width)
             return PartText("\n".join(lines) + "\n", is_empty=True)

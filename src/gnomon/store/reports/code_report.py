@@ -14,7 +14,8 @@ from gnomon.store.reports.code_rows import (
     module_text,
     sampling_error,
 )
-from gnomon.store.reports.table_report import GAP, INDENT, UNKNOWN, title
+from gnomon.store.reports.run_facts import title
+from gnomon.store.reports.table_report import GAP, INDENT, UNKNOWN
 from gnomon.store.run import Run
 from gnomon.terminal_text import filled, grid, heading, short_path, shortened, suffixes
 from gnomon.units import number, printable, quantity
@@ -62,7 +63,7 @@ def code_text(
         others: names of metrics that it could have been of.
         charged: what is to be added to what the values are.
     """
-    lines = [title(run)]
+    lines = [title(run, width)]
     if not table.metrics:
         lines += filled(f"this run has no values of each {by} that could be added up", width)
         return "\n".join(lines) + "\n"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 
 from gnomon.model.percent_columns import Shares, leading_shares
 from gnomon.model.symbol_names import short_name
 from gnomon.store.hotspots import Hotspot, Hotspots, named, programs
+from gnomon.store.reports.run_facts import title
 from gnomon.store.run import Run
 from gnomon.store.source_digests import Sources, indentation
 from gnomon.store.source_listing import listing
@@ -51,8 +51,7 @@ def render_hotspots(
     Raises:
         UsageError: the run has no such event.
     """
-    what = printable(shlex.join(run.head["command"])) or "attached process"
-    lines = [f"{run.path}: {what}", ""]
+    lines = [title(run, width), ""]
     if not hotspots.events:
         remedy = "measure with: gnomon count --pmu emulated --name NAME -- program"
         if run.query("SELECT 1 FROM regions WHERE file <> '' LIMIT 1"):

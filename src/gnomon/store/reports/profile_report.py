@@ -15,7 +15,8 @@ from gnomon.store.profile_query import BY_REGIONS, Profile
 from gnomon.store.profile_sums import AND, Sum
 from gnomon.store.reports.analysed import analysed
 from gnomon.store.reports.report_part import PartData
-from gnomon.store.reports.table_report import GAP, INDENT, UNKNOWN, title
+from gnomon.store.reports.run_facts import title
+from gnomon.store.reports.table_report import GAP, INDENT, UNKNOWN
 from gnomon.store.run import Run
 from gnomon.terminal_text import filled, grid, short_path, shortened, suffixes
 from gnomon.units import number, printable, quantity
@@ -174,7 +175,7 @@ def profile_text(
     of = {int(str(row["metric"])): row for row in run.rows(METRICS)}
     row_sums = [one for one in row_sums if one.metric in of]
     if not row_sums:
-        return "\n".join([title(run), *filled(_none(run, by, metric), width)]) + "\n"
+        return "\n".join([title(run, width), *filled(_none(run, by, metric), width)]) + "\n"
     repetitions = max(int(run.head["repetitions"]), 1)
     several = any(one.locations > repetitions for one in row_sums)
     # Ratios, peaks and what is of the whole machine are not added up over places.
@@ -214,7 +215,7 @@ def profile_text(
         if not is_known or _taken([*heads, by], table) > width - INDENT - _NAME_LEAST:
             del heads[at_total]
             table = [[*row[:at_total], *row[at_total + 1 :]] for row in table]
-    lines = [title(run)]
+    lines = [title(run, width)]
     if by != "metric":
         what = of[row_sums[0].metric]
         lines.append(printable(f"{what['name']} by {by}, {what['how']}"))

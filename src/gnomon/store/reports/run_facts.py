@@ -11,7 +11,7 @@ from typing import Any
 from gnomon.errors import RunDirectoryError
 from gnomon.store.run import Run
 from gnomon.store.table_limits import ROWS_TOLD_MOST
-from gnomon.terminal_text import WIDTH, fact_rows, filled
+from gnomon.terminal_text import WIDTH, cut, fact_rows, filled
 from gnomon.units import duration, printable, quantity, signal_name
 
 _PROFILE = """
@@ -24,6 +24,8 @@ ORDER BY p.repetition, l.location, m.metric
 _KINDS_OF_PARTS = """
 SELECT DISTINCT r.kind FROM paths t JOIN regions r USING (region) WHERE t.parent <> -1
 """
+# A command is not cut to less, however long the path of its run is.
+_COMMAND_LEAST = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,24 @@ def is_emulated(run: Run) -> bool:
     return bool(run.query("SELECT 1 FROM metrics WHERE dilated LIMIT 1"))
 
 
+def command_text(head: Mapping[str, Any]) -> str:
+    """Return the program and its arguments as a shell takes them."""
+    return printable(shlex.join(head["command"])) or "attached process"
+
+
+def title(run: Run, width: int, end: str = "") -> str:
+    """Return the line that says which run it is, a long command cut; `run` has all of it.
+
+    Args:
+        run: the run.
+        width: columns of the terminal.
+        end: what stands behind the command.
+    """
+    begin = f"{run.path}: "
+    room = max(width - len(begin) - len(end), _COMMAND_LEAST)
+    return f"{begin}{cut(command_text(run.head), room)}{end}"
+
+
 def render_run_facts(
     run: Run,
     rows: Sequence[ProfileRow],
@@ -106,9 +126,8 @@ def render_run_facts(
         RunDirectoryError: the tables cannot be read.
     """
     head = run.head
-    what = printable(shlex.join(head["command"])) or "attached process"
     lines = [
-        f"{run.path}: {what}  [{exit_text(head)}]",
+        title(run, width, f"  [{exit_text(head)}]"),
         "  "
         + ", ".join(
             [

@@ -13,7 +13,8 @@ from gnomon.store.reports.code_report import notes, share_text
 from gnomon.store.reports.code_rows import CodeMetric, CodeRow
 from gnomon.store.reports.hotspot_report import stale_note
 from gnomon.store.reports.report_part import PartText, Request
-from gnomon.store.reports.table_report import GAP, INDENT, title
+from gnomon.store.reports.run_facts import title
+from gnomon.store.reports.table_report import GAP, INDENT
 from gnomon.store.run import Run
 from gnomon.store.source_digests import Sources
 from gnomon.store.source_listing import folded_lines
@@ -68,7 +69,11 @@ def source_text(run: Run, request: Request, metric: Mapping[str, Cell]) -> PartT
     sources = Sources(run.source_text)
     lines = listing.lines(files, rows, sources, width)
     told = f"{number(first.samples)} samples; ± is the standard error of a share"
-    text = [title(run), printable(f"{first.name} by line, {first.how}{request.charged}"), *lines]
+    text = [
+        title(run, width),
+        printable(f"{first.name} by line, {first.how}{request.charged}"),
+        *lines,
+    ]
     text += ["", *filled(told, width)]
     for note in notes(table):
         text += filled(note, width)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,14 @@ from gnomon.model.symbol_names import short_name
 from gnomon.model.tables import Cell, schema_of
 from gnomon.store import function_code, table_limits
 from gnomon.store.reports import event_tables, table_query
-from gnomon.store.reports.run_facts import killed_by, not_counted, started_text, wall_text
+from gnomon.store.reports.run_facts import (
+    command_text,
+    killed_by,
+    not_counted,
+    started_text,
+    title,
+    wall_text,
+)
 from gnomon.store.run import Run
 from gnomon.terminal_text import cut, filled, grid, short_path, suffixes, widths
 from gnomon.units import number, printable
@@ -50,12 +56,6 @@ def count(run: Run, part: str) -> int:
     return int(n)
 
 
-def title(run: Run) -> str:
-    """Return the line that says which run it is."""
-    what = printable(shlex.join(run.head["command"])) or "attached process"
-    return f"{run.path}: {what}"
-
-
 def facts(run: Run) -> list[tuple[str, str]]:
     """Return what ran, where, when and how it ended: names of facts, and what they are."""
     head = run.head
@@ -69,6 +69,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     if killed_by(head):
         ended += f" (killed by {killed_by(head)})"
     named_facts = [
+        ("command", command_text(head)),
         ("started", started_text(head, "not known")),
         ("wall time", wall_text(head, "not known")),
         ("exit status", ended),
@@ -87,7 +88,7 @@ def run_text(run: Run, width: int) -> str:
     head = run.head
     named_facts = facts(run)
     longest = max(len(printable(name)) for name, _ in named_facts)
-    lines = [title(run)]
+    lines = [title(run, width)]
     for name, value in named_facts:
         first = f"  {printable(name):<{longest}}  "
         lines += filled(printable(value), width, first, " " * len(first))
@@ -159,7 +160,7 @@ def table_text(
         total: how many there are.
     """
     files = suffixes({str(row.get("file") or "") for row in shown}) if part == "regions" else {}
-    lines = [title(run)]
+    lines = [title(run, width)]
     if not shown:
         lines.append(f"this run has no {part}")
     elif part in _COLUMNS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,8 @@ from gnomon.store.reports.report_part import (
     PartText,
     Request,
 )
-from gnomon.store.reports.table_report import GAP, INDENT, title
+from gnomon.store.reports.run_facts import title
+from gnomon.store.reports.table_report import GAP, INDENT
 from gnomon.store.waits import CodeWaits, ThreadWaits, code_waits, threads
 from gnomon.terminal_text import filled, grid, shortened
 from gnomon.units import number, printable, quantity
@@ -88,7 +90,7 @@ class Waits(NamedTuple):
         """
         _check(self, run)
         top = TOP if request.top is None else request.top
-        lines = [title(run)]
+        lines = [title(run, request.width)]
         if request.by != BY_FUNCTION:
             lines += _threads_text(threads(run), top, request.width)
         code = code_waits(run)
@@ -123,6 +125,11 @@ class Waits(NamedTuple):
 
 def _check(part: Waits, run: Run) -> None:
     if not part.is_in(run):
+        if run.query(waits.IS_TOLD):
+            raise GnomonError(
+                f"{run.path}: its waiting time has no reasons, which Gnomon alone tells; where it "
+                f"was: gnomon report {shlex.quote(str(run.path))} profile -e '{WAITING_TIME}'"
+            )
         raise GnomonError(
             f"{run.path}: no waits were recorded, or of less than 50 ms in all; to record them: "
             "gnomon record --off-cpu"
@@ -164,11 +171,33 @@ def _threads_text(rows: Sequence[ThreadWaits], top: int, width: int) -> list[str
     for row in rows:
         for reason, seconds in row.reasons.items():
             total[reason] = total.get(reason, 0.0) + seconds
-    shown = sorted(total, key=lambda reason: (-total[reason], reason))[:_REASONS_SHOWN]
-    heads = [_head(reason) for reason in shown]
-    has_more = len(total) > len(shown)
+    largest = sorted(total, key=lambda reason: (-total[reason], reason))
+    listed = rows[:top] if top else rows
+    names, cells = _columns(rows, listed, largest[:_REASONS_SHOWN], len(largest))
+    n_reasons = min(len(largest), _REASONS_SHOWN)
+    while n_reasons > 1 and _taken(names, cells) > width - INDENT - _NAME_LEAST:
+        n_reasons -= 1
+        names, cells = _columns(rows, listed, largest[:n_reasons], len(largest))
+    room = max(width - INDENT - _taken(names, cells), _NAME_LEAST)
+    for cell, own in zip(cells, listed, strict=True):
+        rank = f"rank {own.place['rank']} " if int(own.place["rank"]) >= 0 else ""
+        tid = f"{own.place['tid']} " if int(own.place["tid"]) >= 0 else ""
+        name = f"{rank}{tid}{own.place['name']}"
+        cell.append(shortened(printable(name), room))
+    lines = list(grid([(name,) for name in (*names, "thread")], cells, len(names)).lines)
+    if len(rows) > len(cells):
+        lines.append(f"  and {number(len(rows) - len(cells))} more (--top 0 for all)")
+    lines += filled(_of_what(rows), width)
+    return lines
+
+
+def _columns(
+    rows: Sequence[ThreadWaits], listed: Sequence[ThreadWaits], shown: Sequence[str], n_reasons: int
+) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and cells of threads, reasons that are not shown in one column."""
+    has_more = n_reasons > len(shown)
     cells = []
-    for row in rows[:top] if top else rows:
+    for row in listed:
         others = row.waiting - sum(row.reasons.get(reason, 0.0) for reason in shown)
         cells.append(
             [
@@ -181,23 +210,17 @@ def _threads_text(rows: Sequence[ThreadWaits], top: int, width: int) -> list[str
     names = [
         "wall" if all(row.wall for row in rows) else "sum",
         "running",
-        *heads,
+        *(printable(_head(reason)) for reason in shown),
         *(["other"] if has_more else []),
     ]
-    fixed = sum(
+    return names, cells
+
+
+def _taken(names: Sequence[str], cells: Sequence[Sequence[str]]) -> int:
+    return sum(
         max(len(name), *(len(row[column]) for row in cells)) + GAP
         for column, name in enumerate(names)
     )
-    room = max(width - INDENT - fixed, _NAME_LEAST)
-    for cell, own in zip(cells, rows, strict=False):
-        rank = f"rank {own.place['rank']} " if int(own.place["rank"]) >= 0 else ""
-        name = f"{rank}{own.place['tid']} {own.place['name']}"
-        cell.append(shortened(printable(name), room))
-    lines = list(grid([(name,) for name in (*names, "thread")], cells, len(names)).lines)
-    if len(rows) > len(cells):
-        lines.append(f"  and {number(len(rows) - len(cells))} more (--top 0 for all)")
-    lines += filled(_of_what(rows), width)
-    return lines
 
 
 def _code_text(rows: Sequence[CodeWaits], most: int, width: int) -> list[str]:
@@ -209,8 +232,10 @@ def _code_text(rows: Sequence[CodeWaits], most: int, width: int) -> list[str]:
         ("longest", [quantity(row.longest, "s", _ABSENT) for row in shown]),
         ("waits", [number(row.waits) if row.waits else _ABSENT for row in shown]),
     ]
-    reasons = [printable(_head(row.reason)) for row in shown]
     fixed = sum(max(map(len, (head, *cells)), default=0) + GAP for head, cells in columns)
+    # Of the text reasons have no more than half.
+    half = max((width - INDENT - fixed) // 2, _NAME_LEAST)
+    reasons = [shortened(printable(_head(row.reason)), half) for row in shown]
     fixed += max(map(len, (*reasons, "for")), default=0) + GAP
     room = max(width - INDENT - fixed, _NAME_LEAST)
     places = [short_name(printable(_code(row)), room) for row in shown]

@@ -361,6 +361,8 @@ export interface Metric {
   /** What one sample adds to a value: the error of a sum is the root of its product with this.
    * null where the metric was not sampled, or nobody knows how often. */
   sampleWeight: number | null;
+  /** Which part of the wall time of threads it is; null where it is none. */
+  ofThreads: "running" | "waiting" | null;
 }
 
 /** A tree in pre-order: a node's descendants are those from its number + 1 to `end` - 1. */

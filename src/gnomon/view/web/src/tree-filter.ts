@@ -56,36 +56,41 @@ export class TreeFilter {
     return this.tests.some((test) => !test.not);
   }
 
-  /** For every test and every string, whether the string passes it. */
-  matchStrings(strings: readonly string[], lowered: readonly string[]): Uint8Array[] {
-    return this.tests.map((test) => {
+  /**
+   * 1 for each place whose strings pass all tests.
+   *
+   * @param lowered The strings in small letters.
+   * @param places Where in the strings the name, file and module of each place are.
+   */
+  matchPlaces(strings: readonly string[], lowered: readonly string[], places: PlaceStrings): Uint8Array {
+    const { name, file, module } = places;
+    const all = new Uint8Array(name.length).fill(1);
+    for (const { not, where, test } of this.tests) {
       const passed = new Uint8Array(strings.length);
-      for (let at = 0; at < strings.length; at++) {
-        if (test.test(strings[at], lowered[at])) passed[at] = 1;
+      for (let at = 0; at < strings.length; at++) if (test(strings[at], lowered[at])) passed[at] = 1;
+      const wanted = not ? 0 : 1;
+      // Loops of their own, and short: of large trees every letter that is typed goes through them.
+      if (where === "any") {
+        for (let at = 0; at < all.length; at++) if ((passed[name[at]] | passed[file[at]]) !== wanted) all[at] = 0;
+      } else {
+        const own = where === "file" ? file : module;
+        for (let at = 0; at < all.length; at++) if (passed[own[at]] !== wanted) all[at] = 0;
       }
-      return passed;
-    });
+    }
+    return all;
   }
 
-  matches(
-    found: readonly Uint8Array[],
-    name: number,
-    file: number,
-    module: number,
-    value: number,
-    total: number,
-  ): boolean {
+  /** Whether a value is as large as asked for; `total` is what shares are of. */
+  isEnough(value: number, total: number): boolean {
     if (this.least === this.least && !(value >= this.least)) return false;
-    if (this.leastShare === this.leastShare && !(value >= this.leastShare * total)) return false;
-    for (let at = 0; at < this.tests.length; at++) {
-      const test = this.tests[at];
-      const passed = found[at];
-      const has =
-        test.where === "module" ? passed[module] : passed[file] || (test.where === "any" && passed[name]);
-      if (!has !== test.not) return false;
-    }
-    return true;
+    return this.leastShare !== this.leastShare || value >= this.leastShare * total;
   }
+}
+
+interface PlaceStrings {
+  readonly name: Uint32Array;
+  readonly file: Uint32Array;
+  readonly module: Uint32Array;
 }
 
 interface StringTest {

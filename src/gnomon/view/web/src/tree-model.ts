@@ -248,9 +248,8 @@ export class Tree {
 
   /** A test of single nodes: whether a filter matches one with such a value. */
   tester(filter: TreeFilter, total: number): (node: number, value: number) => boolean {
-    const found = filter.matchStrings(this.data.strings, this.lower());
-    const { name, file, module } = this.data;
-    return (node, value) => filter.matches(found, name[node], file[node], module[node], value, total);
+    const passed = filter.matchPlaces(this.data.strings, this.lower(), this.data);
+    return (node, value) => passed[node] === 1 && filter.isEnough(value, total);
   }
 
   matches(node: number): boolean {

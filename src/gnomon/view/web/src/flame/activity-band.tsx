@@ -8,9 +8,9 @@ import { scaledContext } from "../canvas";
 import { formatDuration, formatQuantity } from "../format";
 import { themeValue, useTheme } from "../theme";
 import type { TimeWindow } from "../time-window";
+import { TimeAxis } from "./time-axis";
 
 const HEIGHT_PX = 44;
-const AXIS_PX = 14;
 const BINS = 512;
 const LEAST_PX = 4;
 
@@ -44,7 +44,7 @@ export function ActivityBand(props: Props) {
   }, []);
   const shown = dragged ?? props.window;
   useEffect(() => {
-    if (loaded.value) paint(canvas.current!, loaded.value, metrics, width, sampledNs);
+    if (loaded.value) paint(canvas.current!, loaded.value, metrics, width);
   }, [loaded.value, width, theme]);
 
   const timeAt = (event: PointerEvent): number => {
@@ -101,6 +101,7 @@ export function ActivityBand(props: Props) {
       onPointerDown={(event) => drag(event, timeAt(event))}
     >
       <canvas ref={canvas} aria-hidden="true" />
+      <TimeAxis beginNs={0} endNs={sampledNs} width={width} />
       {loaded.error && <span class="trouble">{loaded.error}</span>}
       {most > 0 && <span class="activity-most">{busy(most, metrics[0]!.metric, sampledNs)}</span>}
       {shown && <span class="activity-out" style={{ left: 0, width: place(begin) }} />}
@@ -136,8 +137,8 @@ function largest(activities: readonly Activity[]): number {
 /** The highest part of the band: of a time, how many threads at once that is. */
 function busy(most: number, metric: Metric, sampledNs: number): string {
   if (metric.unit !== "s") return `at most ${formatQuantity(most, metric.unit)} each`;
-  const threads = (most * 1e9 * BINS) / sampledNs;
-  return `up to ${threads.toFixed(1)} threads at once`;
+  const threads = Number(((most * 1e9 * BINS) / sampledNs).toFixed(1));
+  return `up to ${threads} ${threads === 1 ? "thread" : "threads"} at once`;
 }
 
 function paint(
@@ -145,9 +146,8 @@ function paint(
   activities: readonly Activity[],
   metrics: Props["metrics"],
   width: number,
-  sampledNs: number,
 ): void {
-  const pen = scaledContext(canvas, width, HEIGHT_PX + AXIS_PX);
+  const pen = scaledContext(canvas, width, HEIGHT_PX);
   const most = largest(activities) || 1;
   const { n } = activities[0]!;
   const wide = width / n;
@@ -160,21 +160,4 @@ function paint(
       y -= high;
     });
   }
-  pen.fillStyle = themeValue("--dim");
-  pen.font = `10.5px ${themeValue("--sans")}`;
-  pen.textBaseline = "middle";
-  for (const time of ticks(sampledNs, Math.max(2, Math.floor(width / 130)))) {
-    const x = (time / sampledNs) * width;
-    const text = time > 0 ? formatDuration(time) : "0";
-    pen.fillRect(x, HEIGHT_PX, 1, 4);
-    if (x + 4 + pen.measureText(text).width < width) pen.fillText(text, x + 4, HEIGHT_PX + AXIS_PX / 2 + 1);
-  }
-}
-
-/** Round times from 0 on, at most so many. */
-function ticks(length: number, most: number): number[] {
-  const least = length / most;
-  const power = 10 ** Math.floor(Math.log10(least));
-  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= least)!;
-  return Array.from({ length: Math.floor(length / step) + 1 }, (_, at) => at * step);
 }

@@ -17,7 +17,8 @@ import {
   type Span,
 } from "./frame-drawing";
 import { frameAt } from "./frames";
-import { CanvasSurface, SvgSurface } from "./surfaces";
+import { CanvasSurface, forgetLetters, Ruler, SvgSurface } from "./surfaces";
+import { TimeAxis } from "./time-axis";
 
 /** A frame of a panel; `frame` is -1 where there is none. */
 export interface FramePlace {
@@ -37,6 +38,8 @@ interface Props {
   readonly label: string;
   readonly panels: readonly Panel[];
   readonly isSideBySide: boolean;
+  /** The times that are shown from left to right, where nothing else says them. */
+  readonly times?: { readonly beginNs: number; readonly endNs: number } | undefined;
   readonly zoom: FramePlace;
   readonly focus: FramePlace;
   readonly handle: { current: CanvasHandle | null };
@@ -55,6 +58,7 @@ interface Hover extends FramePlace {
 const BETWEEN_PX = 8;
 // Eight ranks stand beside each other in a window of a usual width.
 const COLUMN_PX = 160;
+const FOCUS_LEAST_PX = 3;
 // Browsers draw no larger canvas.
 const PNG_MOST_PX = 16_000;
 
@@ -97,9 +101,7 @@ export function FlameCanvas(props: Props) {
     const colours = drawingColours();
     const scrolled = box.current!.scrollTop;
     painted.current = scrolled;
-    pen.fillStyle = colours.ground;
-    pen.fillRect(0, 0, width, height);
-    const surface = new CanvasSurface(pen, themeValue("--sans"), colours.dim);
+    const surface = new CanvasSurface(pen, themeValue("--sans"), colours.dim, colours.ground);
     panels.forEach((panel, at) =>
       drawPanel(
         surface,
@@ -110,12 +112,12 @@ export function FlameCanvas(props: Props) {
           span: spanOf(at),
           from: 0,
           to: height,
-          focus: focus.panel === at ? focus.frame : -1,
           zoom: zoom.panel === at ? zoom.frame : -1,
         },
         colours,
       ),
     );
+    surface.show();
   };
   // A flame graph stands on the lower edge; of several the first ones do.
   useLayoutEffect(() => {
@@ -123,11 +125,18 @@ export function FlameCanvas(props: Props) {
     if (!first?.isUpward || (panels.length > 1 && !props.isSideBySide)) return;
     box.current!.scrollTop = boxes[0]!.top + panelHeight(first) + BETWEEN_PX - size.height;
   }, [panels.length, panels[0]?.isUpward, props.isSideBySide, content, size.height]);
-  useLayoutEffect(paint, [panels, boxes, zoom.panel, zoom.frame, focus.panel, focus.frame, theme]);
+  useLayoutEffect(paint, [panels, boxes, zoom.panel, zoom.frame, theme]);
   // Letters are of the page's font once that has come.
   const painter = useRef(paint);
   painter.current = paint;
-  useEffect(() => void document.fonts.ready.then(() => canvas.current && painter.current()), []);
+  useEffect(
+    () =>
+      void document.fonts.ready.then(() => {
+        forgetLetters();
+        if (canvas.current) painter.current();
+      }),
+    [],
+  );
 
   const placeAt = (event: MouseEvent): FramePlace => {
     const edge = canvas.current!.getBoundingClientRect();
@@ -187,9 +196,8 @@ export function FlameCanvas(props: Props) {
   props.handle.current = {
     focus: () => box.current?.focus(),
     svg: (title) => {
-      const ruler = new CanvasSurface(canvas.current!.getContext("2d")!, themeValue("--sans"), "");
       const colours = drawingColours();
-      const surface = new SvgSurface(ruler, colours.dim);
+      const surface = new SvgSurface(new Ruler(canvas.current!.getContext("2d")!, themeValue("--sans")), colours.dim);
       const whole = arranged(panels, size.width, 0, props.isSideBySide);
       drawAll(surface, panels, whole, spanOf, zoom, colours);
       return surface.document(size.width, whole.height, colours.ground, title);
@@ -200,16 +208,17 @@ export function FlameCanvas(props: Props) {
       const ratio = Math.min(devicePixelRatio, PNG_MOST_PX / whole.height);
       const pen = scaledContext(sheet, size.width, whole.height, ratio);
       const colours = drawingColours();
-      pen.fillStyle = colours.ground;
-      pen.fillRect(0, 0, size.width, whole.height);
-      drawAll(new CanvasSurface(pen, themeValue("--sans"), colours.dim), panels, whole, spanOf, zoom, colours);
+      const surface = new CanvasSurface(pen, themeValue("--sans"), colours.dim, colours.ground);
+      drawAll(surface, panels, whole, spanOf, zoom, colours);
+      surface.show();
       return new Promise((done) => sheet.toBlob(done, "image/png"));
     },
   };
 
   const focused = panels[focus.panel];
   return (
-    <div class="flame-box" data-theme-drawn={theme}>
+    <div class={props.times ? "flame-box has-axis" : "flame-box"} data-theme-drawn={theme}>
+      {props.times && <TimeAxis {...props.times} width={size.width} />}
       <div
         ref={box}
         class="flame-scroll"
@@ -245,18 +254,18 @@ export function FlameCanvas(props: Props) {
       >
         <div class="flame-content" style={{ height: `${Math.max(content, size.height)}px` }}>
           <canvas ref={canvas} class="flame-canvas" aria-hidden="true" />
+          {focused && focus.frame >= 0 && focus.frame < focused.frames.n && (
+            <div
+              id="flame-focus"
+              role="treeitem"
+              aria-level={focused.frames.depth[focus.frame]! + 1}
+              aria-selected="true"
+              style={focusStyle(focused, focus.frame, spanOf(focus.panel), boxes[focus.panel]!)}
+            >
+              <span class="visually-hidden">{focused.describe(focus.frame)}</span>
+            </div>
+          )}
         </div>
-        {focused && focus.frame >= 0 && focus.frame < focused.frames.n && (
-          <div
-            id="flame-focus"
-            class="visually-hidden"
-            role="treeitem"
-            aria-level={focused.frames.depth[focus.frame]! + 1}
-            aria-selected="true"
-          >
-            {focused.describe(focus.frame)}
-          </div>
-        )}
       </div>
       {hover && hover.frame < (panels[hover.panel]?.frames.n ?? 0) && (
         <Tooltip x={hover.x} y={hover.y}>
@@ -337,8 +346,30 @@ function Tooltip(props: { x: number; y: number; children: ComponentChildren }) {
   );
 }
 
+interface PanelBox {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+}
+
+/** Where the frame that keys move is, over the canvas: to move it draws nothing else anew. */
+function focusStyle(panel: Panel, frame: number, span: Span, box: PanelBox) {
+  const { start, value, depth } = panel.frames;
+  const scale = box.width / (span.to - span.from);
+  const from = Math.max(0, (start[frame]! - span.from) * scale);
+  const to = Math.min(box.width, (start[frame]! + value[frame]! - span.from) * scale);
+  return {
+    left: `${box.left + Math.min(from, box.width - FOCUS_LEAST_PX)}px`,
+    top: `${box.top + levelTop(panel, depth[frame]!)}px`,
+    width: `${Math.max(to - from, FOCUS_LEAST_PX)}px`,
+    height: `${ROW_PX - 1}px`,
+    // One that is not shown is still told of.
+    opacity: to > from ? 1 : 0,
+  };
+}
+
 interface Arrangement {
-  readonly boxes: readonly { readonly left: number; readonly top: number; readonly width: number }[];
+  readonly boxes: readonly PanelBox[];
   readonly height: number;
 }
 
@@ -352,7 +383,7 @@ function arranged(
   const rows = isSideBySide ? Math.ceil(panels.length / Math.max(1, Math.floor(width / COLUMN_PX))) : panels.length;
   const columns = Math.max(1, Math.ceil(panels.length / Math.max(rows, 1)));
   const each = (width - (columns - 1) * BETWEEN_PX) / columns;
-  const boxes: { left: number; top: number; width: number }[] = [];
+  const boxes: PanelBox[] = [];
   let top = 0;
   if (panels.length === 1 && panels[0]!.isUpward) top = Math.max(0, height - panelHeight(panels[0]!) - BETWEEN_PX);
   for (let first = 0; first < panels.length; first += columns) {
@@ -388,7 +419,6 @@ function drawAll(
         span: spanOf(at),
         from: 0,
         to: height,
-        focus: -1,
         zoom: zoom.panel === at ? zoom.frame : -1,
       },
       colours,
@@ -404,6 +434,5 @@ function drawingColours(): DrawingColours {
     several: themeValue("--line-strong"),
     line: themeValue("--line"),
     mark: themeValue("--flame-match"),
-    focus: themeValue("--ink"),
   };
 }

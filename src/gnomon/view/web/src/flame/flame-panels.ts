@@ -5,6 +5,7 @@ import { useMemo } from "preact/hooks";
 
 import type { Location, Metric, Values } from "../api";
 import { formatQuantity, formatShare } from "../format";
+import { lastResult } from "../last-result";
 import { TreeFilter } from "../tree-filter";
 import type { Tree } from "../tree-model";
 import type { FramePlace } from "./flame-canvas";
@@ -47,7 +48,16 @@ export interface PictureValues {
   readonly waiting: Values | null;
 }
 
-export function usePictureFrames(
+interface PlaceFrames {
+  readonly root: number;
+  readonly frames: Frames;
+}
+
+// To lay out 100,000 frames takes a quarter of the time in which a view that was left should be back.
+const lastWholes = lastResult<readonly PlaceFrames[] | null>();
+const lastPicture = lastResult<PictureFrames | null>();
+
+export function pictureFrames(
   tree: Tree | null,
   values: PictureValues,
   state: PictureState,
@@ -55,7 +65,7 @@ export function usePictureFrames(
   unit: string,
 ): PictureFrames | null {
   const { running, waiting } = values;
-  const wholes = useMemo(() => {
+  const wholes = lastWholes(() => {
     if (!tree || !(running || waiting)) return null;
     const places = placeNodes(tree, state.split, locations);
     const roots = places.length > 0 ? places : [-1];
@@ -63,7 +73,7 @@ export function usePictureFrames(
   }, [tree, running, waiting, state.split, locations]);
   const { hide, fold, picture, middle, order } = state;
   const filters = `${hide.join("\n")}\u0000${fold.join("\n")}`;
-  return useMemo(() => {
+  return lastPicture(() => {
     if (!tree || !wholes) return null;
     const meant = (words: readonly string[]) => nodeTest(tree, words);
     const isHidden = meant(hide);
@@ -256,7 +266,8 @@ export function drawnPanel(
   return {
     ...panel,
     scale,
-    matches,
+    isSearched: matches !== null,
+    matches: matches ?? new Uint8Array(frames.n),
     describe,
     fillOf: (frame) => colourOf(frames.node[frame]!),
     nameOf: (frame) => tree.name(frames.node[frame]!),

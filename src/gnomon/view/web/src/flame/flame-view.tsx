@@ -17,8 +17,8 @@ import {
   describeFrame,
   drawnPanel,
   nextMatch,
+  pictureFrames,
   placeNodes,
-  usePictureFrames,
   useSearch,
   type PictureFrames,
 } from "./flame-panels";
@@ -106,7 +106,7 @@ function FlamePane(props: PaneProps) {
   const differences = differs ? against.value : null;
   // Differences are of whole call paths.
   const wanted = differs ? { ...state, hide: NOTHING, fold: NOTHING } : state;
-  const picture = usePictureFrames(tree, props.values, wanted, locations, metric.unit)!;
+  const picture = pictureFrames(tree, props.values, wanted, locations, metric.unit)!;
   const { panels, scale, total } = picture;
   const shownTotal = picture.shownTotal;
 

@@ -20,7 +20,6 @@ export interface Surface {
 export interface Look {
   readonly fill: string;
   readonly isHatched?: boolean;
-  readonly outline?: string;
   /** Said by an SVG where the pointer rests. */
   readonly title?: () => string;
 }
@@ -33,7 +32,6 @@ export interface DrawingColours {
   readonly several: string;
   readonly line: string;
   readonly mark: string;
-  readonly focus: string;
 }
 
 /** One forest of frames, and how it is shown. */
@@ -47,8 +45,9 @@ export interface Panel {
   readonly nameOf: (frame: number) => string;
   readonly isHatched: (frame: number) => boolean;
   readonly describe: (frame: number) => string;
-  /** 1 for frames that a search has found; null where nothing is searched. */
-  readonly matches: Uint8Array | null;
+  readonly isSearched: boolean;
+  /** 1 for frames that a search has found. */
+  readonly matches: Uint8Array;
   /** The value that is as wide as the picture: that of the largest panel. */
   readonly scale: number;
 }
@@ -122,7 +121,7 @@ export function visitLevel(
       continue;
     }
     // The frames that begin within this half pixel, in one; only the last of them can be wider.
-    let next = Math.max(at + 1, behindValue(frames, level, start + narrow));
+    let next = behindValue(frames, level, start + narrow, at + 1);
     if (next > at + 1 && frames.value[level[next - 1]!]! >= narrow) next--;
     const last = level[next - 1]!;
     if (run >= 0 && (left > runTo + narrow || !isAlike(run, frame))) flush();
@@ -145,8 +144,6 @@ export interface Place {
   /** Heights between which anything is to be drawn. */
   readonly from: number;
   readonly to: number;
-  /** The frame that keys move, -1 for none. */
-  readonly focus: number;
   /** Frames above it are those that a picture was narrowed to; -1 for none. */
   readonly zoom: number;
 }
@@ -157,23 +154,25 @@ export function drawPanel(surface: Surface, panel: Panel, place: Place, colours:
   if (panel.title && titleTop + TITLE_PX > place.from && titleTop < place.to) {
     surface.text(place.left + PADDING_PX, titleTop + TITLE_PX / 2 + 1, fitted(surface, panel.title, place.width - 2 * PADDING_PX), colours.ink, true);
   }
-  const { matches } = panel;
-  const isAlike = (a: number, b: number) => matches === null || matches[a] === matches[b];
+  // The same steps with a search and without one: what the browser has compiled, it need not compile
+  // again for the first letter.
+  const { matches, isSearched } = panel;
+  const { line, mark, several } = colours;
+  const isAlike = (a: number, b: number) => matches[a] === matches[b];
   const zoomDepth = place.zoom < 0 ? -1 : frames.depth[place.zoom]!;
   for (let depth = 0; depth < frames.levels.length; depth++) {
     const y = place.top + levelTop(panel, depth);
     if (y + ROW_PX < place.from || y > place.to) continue;
     visitLevel(frames, depth, place.span, place.width, isAlike, (frame, begin, wide, isSeveral) => {
       const x = place.left + begin;
-      const isDim = (panel.matches !== null && !panel.matches[frame]) || depth < zoomDepth;
-      const isMatch = panel.matches !== null && panel.matches[frame] === 1;
+      const isMatch = matches[frame] === 1;
+      const isDim = isMatch !== isSearched || depth < zoomDepth;
       const gap = wide > 3 ? 1 : 0;
-      const fill = isDim ? colours.line : isMatch ? colours.mark : isSeveral ? colours.several : panel.fillOf(frame);
+      const fill = isDim ? line : isMatch ? mark : isSeveral ? several : panel.fillOf(frame);
       surface.rect(x, y, wide - gap, ROW_PX - 1, {
         fill,
         isHatched: panel.isHatched(frame) && !isSeveral,
         title: () => panel.describe(frame),
-        ...(frame === place.focus ? { outline: colours.focus } : {}),
       });
       if (wide < TEXT_FROM_PX) return;
       const text = fitted(surface, panel.nameOf(frame), wide - 2 * PADDING_PX);

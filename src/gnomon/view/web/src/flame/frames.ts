@@ -307,13 +307,20 @@ export function frameAt(frames: OrderedFrames, depth: number, value: number): nu
   return value < frames.start[frame]! + frames.value[frame]! ? frame : -1;
 }
 
-/** How many frames of a level begin at a value or before it. */
-export function behindValue(frames: OrderedFrames, level: Int32Array, value: number): number {
-  let low = 0;
-  let high = level.length;
+/** How many frames of a level begin at a value or before it; `least` of them are known to. */
+export function behindValue(frames: OrderedFrames, level: Int32Array, value: number, least = 0): number {
+  const begins = (at: number) => frames.start[level[at]!]! <= value;
+  // Mostly it is near what is known: steps that double come there before halves of all do.
+  let low = least;
+  let step = 1;
+  while (low + step <= level.length && begins(low + step - 1)) {
+    low += step;
+    step *= 2;
+  }
+  let high = Math.min(level.length, low + step - 1);
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (frames.start[level[middle]!]! <= value) low = middle + 1;
+    if (begins(middle)) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -85,9 +85,6 @@ export interface ChosenMetrics {
   readonly waiting: Metric | null;
 }
 
-const RUNNING = "CPU time";
-const WAITING = "Waiting time";
-
 /** The metric of a picture: that of the address, else the first that the run shows. */
 export function chosenMetrics(run: Run, metrics: readonly Metric[], name: string | undefined): ChosenMetrics | null {
   const offered = pictureMetrics(metrics);
@@ -96,9 +93,8 @@ export function chosenMetrics(run: Run, metrics: readonly Metric[], name: string
     offered.find((one) => one.metric === run.firstMetric) ??
     offered[0];
   if (!metric) return null;
-  const ofTime = (title: string) => offered.find((one) => one.name === title && one.unit === "s") ?? null;
-  const running = ofTime(RUNNING);
-  const waiting = ofTime(WAITING);
+  const running = offered.find((one) => one.ofThreads === "running") ?? null;
+  const waiting = offered.find((one) => one.ofThreads === "waiting") ?? null;
   const isTime = running !== null && waiting !== null && (metric === running || metric === waiting);
   return isTime ? { metric: running, running, waiting } : { metric, running: null, waiting: null };
 }

@@ -1,35 +1,58 @@
 // What frames are drawn on: a canvas, and an SVG that is a file of its own.
 
 import type { Look, Surface } from "./frame-drawing";
+import { PixelRows } from "./pixel-rows";
 
 export const FONT_PX = 11.5;
 
 export class CanvasSurface implements Surface {
-  private readonly widths: Map<string, number>;
+  private readonly rows: PixelRows;
+  private readonly ruler: Ruler;
+  // What stands on rectangles is drawn when all of them are.
+  private readonly hatches: Box[] = [];
+  private readonly texts: Text[] = [];
 
   constructor(
     private readonly pen: CanvasRenderingContext2D,
     private readonly font: string,
     private readonly hatch: string,
+    ground: string,
   ) {
-    pen.font = `${FONT_PX}px ${font}`;
-    pen.textBaseline = "middle";
-    this.widths = widthsOf(pen.font);
+    this.rows = new PixelRows(pen, ground);
+    this.ruler = new Ruler(pen, font);
   }
 
   rect(x: number, y: number, width: number, height: number, look: Look): void {
+    this.rows.fill(x, y, width, height, look.fill);
+    if (look.isHatched && width > 2) this.hatches.push({ x, y, width, height });
+  }
+
+  text(x: number, y: number, text: string, colour: string, isStrong = false): void {
+    this.texts.push({ x, y, text, colour, isStrong });
+  }
+
+  widthOf(text: string): number {
+    return this.ruler.widthOf(text);
+  }
+
+  /** Show what was drawn, in place of all that was on the canvas. */
+  show(): void {
     const { pen } = this;
-    pen.fillStyle = look.fill;
-    pen.fillRect(x, y, width, height);
-    if (look.isHatched && width > 2) this.hatched(x, y, width, height);
-    if (look.outline) {
-      pen.strokeStyle = look.outline;
-      pen.lineWidth = 2;
-      pen.strokeRect(x + 1, y + 1, Math.max(width - 2, 1), height - 2);
+    this.rows.put();
+    for (const box of this.hatches) this.drawHatch(box);
+    pen.textBaseline = "middle";
+    // Few are strong: the font is changed once.
+    for (const isStrong of [false, true]) {
+      pen.font = isStrong ? `600 12px ${this.font}` : `${FONT_PX}px ${this.font}`;
+      for (const one of this.texts) {
+        if (one.isStrong !== isStrong) continue;
+        pen.fillStyle = one.colour;
+        pen.fillText(one.text, one.x, one.y);
+      }
     }
   }
 
-  private hatched(x: number, y: number, width: number, height: number): void {
+  private drawHatch({ x, y, width, height }: Box): void {
     const { pen } = this;
     pen.save();
     pen.beginPath();
@@ -46,39 +69,60 @@ export class CanvasSurface implements Surface {
     pen.stroke();
     pen.restore();
   }
+}
 
-  text(x: number, y: number, text: string, colour: string, isStrong = false): void {
-    const { pen } = this;
-    pen.fillStyle = colour;
-    if (isStrong) pen.font = `600 12px ${this.font}`;
-    pen.fillText(text, x, y);
-    if (isStrong) pen.font = `${FONT_PX}px ${this.font}`;
+interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+interface Text {
+  readonly x: number;
+  readonly y: number;
+  readonly text: string;
+  readonly colour: string;
+  readonly isStrong: boolean;
+}
+
+const letters = new Map<string, Map<string, number>>();
+
+/** Letters are measured anew: the font is there only now. */
+export function forgetLetters(): void {
+  letters.clear();
+}
+
+/** How wide texts are, by their letters: to measure each name costs as much as to draw it. */
+export class Ruler {
+  private readonly widths: Map<string, number>;
+
+  constructor(
+    private readonly pen: CanvasRenderingContext2D,
+    font: string,
+  ) {
+    pen.font = `${FONT_PX}px ${font}`;
+    let widths = letters.get(pen.font);
+    if (!widths) letters.set(pen.font, (widths = new Map()));
+    this.widths = widths;
   }
 
   widthOf(text: string): number {
-    let width = this.widths.get(text);
-    if (width === undefined) {
-      if (this.widths.size > 50_000) this.widths.clear();
-      this.widths.set(text, (width = this.pen.measureText(text).width));
+    let sum = 0;
+    for (const letter of text) {
+      let width = this.widths.get(letter);
+      if (width === undefined) this.widths.set(letter, (width = this.pen.measureText(letter).width));
+      sum += width;
     }
-    return width;
+    return sum;
   }
-}
-
-const measured = new Map<string, Map<string, number>>();
-
-function widthsOf(font: string): Map<string, number> {
-  let widths = measured.get(font);
-  if (!widths) measured.set(font, (widths = new Map()));
-  return widths;
 }
 
 export class SvgSurface implements Surface {
   private readonly parts: string[] = [];
 
-  /** @param ruler A canvas surface that knows how wide texts are. */
   constructor(
-    private readonly ruler: Surface,
+    private readonly ruler: Ruler,
     private readonly hatch: string,
   ) {}
 

@@ -95,6 +95,7 @@ export function TimePane(props: PaneProps) {
           label={`time order of ${plural(panels.length, "thread")}, ${formatDuration(length)}`}
           panels={drawn}
           isSideBySide={false}
+          times={timeWindow(params) ? order : undefined}
           zoom={NO_FRAME}
           focus={focus}
           handle={handle}
