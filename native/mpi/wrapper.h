@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,8 +152,8 @@ static inline void gn_mpi_up(struct gn_mpi_call *call)
 	if (header->thread_level == MPI_THREAD_MULTIPLE)
 		gn_mpi_requests_share();
 	PMPI_Get_library_version(library, &length);
-	strncpy(header->library, library, sizeof(header->library) - 1);
-	header->library[strcspn(header->library, "\n")] = 0;
+	library[strcspn(library, "\n")] = 0;
+	snprintf(header->library, sizeof(header->library), "%.255s", library);
 	header->up_ticks = call->end;
 	gn_mpi_meet_world(call->thread);
 }
