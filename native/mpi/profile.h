@@ -22,6 +22,7 @@
 struct gn_mpi_place;
 struct gn_mpi_peer;
 struct gn_mpi_site;
+struct gn_mpi_request;
 
 struct gn_mpi_thread {
 	uintptr_t frame; /* of the call that it is in; 0: none; UINTPTR_MAX: nothing is recorded */
@@ -37,6 +38,8 @@ struct gn_mpi_thread {
 	union gn_mpi_record **size; /* by routine and class; NULL: not yet */
 	uint64_t *handle;	    /* of requests that its call may complete */
 	int handles_room;
+	struct gn_mpi_request *taken; /* of these, before it is known which are complete */
+	int taken_room;
 	struct gn_mpi_thread *next, *next_idle;
 };
 

@@ -25,6 +25,11 @@ void gn_mpi_requests_share(void)
 	is_shared = 1;
 }
 
+int gn_mpi_requests_are_shared(void)
+{
+	return is_shared;
+}
+
 static uint32_t hash_of(uint64_t handle)
 {
 	return (uint32_t)((handle * 0x9e3779b97f4a7c15u) >> 32);
@@ -80,26 +85,38 @@ static int grow(struct part *part)
 	return 0;
 }
 
-void gn_mpi_request_keep(const struct gn_mpi_call *call, uint64_t handle, uint32_t flags)
+static void put(const struct gn_mpi_request *request)
 {
-	const uint32_t hash = hash_of(handle);
+	const uint32_t hash = hash_of(request->handle);
 	struct part *part = part_of(hash);
-	struct gn_mpi_request *request;
+	struct gn_mpi_request *there;
 
 	if ((part->request && 2 * part->n <= part->mask) || !grow(part)) {
-		request = find(part, handle, hash);
-		part->n += request->handle == ABSENT;
-		*request = (struct gn_mpi_request){
-			.handle = handle,
-			.site = call->site,
-			.thread = call->thread->number,
-			.flags = flags,
-			.ticks = call->end - call->begin,
-			.sent = call->sent,
-			.peer = call->peer,
-		};
+		there = find(part, request->handle, hash);
+		part->n += there->handle == ABSENT;
+		*there = *request;
 	}
 	leave(part);
+}
+
+void gn_mpi_request_keep(const struct gn_mpi_call *call, uint64_t handle, uint32_t flags)
+{
+	const struct gn_mpi_request request = {
+		.handle = handle,
+		.site = call->site,
+		.thread = call->thread->number,
+		.flags = flags,
+		.ticks = call->end - call->begin,
+		.sent = call->sent,
+		.peer = call->peer,
+	};
+
+	put(&request);
+}
+
+void gn_mpi_request_put_back(const struct gn_mpi_request *request)
+{
+	put(request);
 }
 
 /* Those that come behind it may have been pushed there by it. */
@@ -168,4 +185,28 @@ void gn_mpi_request_forget(uint64_t handle)
 	if (request && request->handle == handle)
 		take_out(part, request);
 	leave(part);
+}
+
+struct gn_mpi_request *gn_mpi_requests_take_ahead(struct gn_mpi_thread *thread,
+						  const uint64_t *handle, int n)
+{
+	if (n > thread->taken_room) {
+		free(thread->taken);
+		thread->taken = malloc((size_t)n * sizeof(*thread->taken));
+		thread->taken_room = thread->taken ? n : 0;
+	}
+	for (int i = 0; thread->taken && i < n; i++) {
+		const uint32_t hash = hash_of(handle[i]);
+		struct part *part = part_of(hash);
+		struct gn_mpi_request *request = part->request ? find(part, handle[i], hash) : NULL;
+
+		thread->taken[i].site = NULL;
+		if (request && request->handle == handle[i] &&
+		    !(request->flags & GN_MPI_PERSISTS)) {
+			thread->taken[i] = *request;
+			take_out(part, request);
+		}
+		leave(part);
+	}
+	return thread->taken;
 }

@@ -27,6 +27,16 @@ struct gn_mpi_request {
 
 /* MPI calls come from several threads at once. */
 void gn_mpi_requests_share(void);
+int gn_mpi_requests_are_shared(void);
+
+/*
+ * Takes what is known of requests before a call that may complete them: another thread may get one
+ * of their handles for a request of its own before this one has said that it is complete. Those
+ * that are not, or persist, have to be put back or are where they were. NULL without memory.
+ */
+struct gn_mpi_request *gn_mpi_requests_take_ahead(struct gn_mpi_thread *thread,
+						  const uint64_t *handle, int n);
+void gn_mpi_request_put_back(const struct gn_mpi_request *request);
 
 /* A request that a call has started or made, once that has ended; without memory it is not known.
  */

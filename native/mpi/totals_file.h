@@ -33,20 +33,21 @@ struct gn_mpi_header {
 	uint32_t byte_order;
 	uint32_t version;
 	uint32_t header_bytes;
+	uint32_t flags;
+	uint64_t features; /* as in a record file: none yet */
 	uint32_t n_routines;
+	uint32_t pid;
 	uint64_t names;
 	uint64_t records;
 	_Atomic uint64_t tail; /* where the next chunk begins */
 	_Atomic uint64_t lost; /* records that there was no room for */
-	uint32_t flags;
-	uint32_t pid;
-	int32_t rank; /* in MPI_COMM_WORLD, as MPI says; -1: it was not up */
-	int32_t n_ranks;
-	uint64_t realtime_ns; /* of the file's beginning, and gn_clock_ticks() then */
+	uint64_t realtime_ns;  /* of the file's beginning, and gn_clock_ticks() then */
 	uint64_t ticks;
 	double ticks_hz;
 	uint64_t up_ticks;   /* when MPI_Init returned; 0: never */
 	uint64_t down_ticks; /* when MPI_Finalize was called; 0: never */
+	int32_t rank;	     /* in MPI_COMM_WORLD, as MPI says; -1: it was not up */
+	int32_t n_ranks;
 	int32_t thread_level;
 	uint32_t zero;
 	char host[256];

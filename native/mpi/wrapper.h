@@ -95,6 +95,8 @@ static inline void gn_mpi_before_completion(struct gn_mpi_call *call, int n,
 		handle = gn_mpi_thread_handles(call->thread, n);
 	for (int i = 0; handle && i < n; i++)
 		handle[i] = gn_mpi_handle(requests[i]);
+	if (gn_mpi_requests_are_shared() && handle)
+		gn_mpi_requests_take_ahead(call->thread, handle, n);
 }
 
 static inline int64_t gn_mpi_came(const MPI_Status *status)
@@ -115,6 +117,14 @@ static inline int64_t gn_mpi_came(const MPI_Status *status)
 	return 0;
 }
 
+static inline void gn_mpi_tell_completed(const struct gn_mpi_call *call,
+					 const struct gn_mpi_request *known,
+					 const MPI_Status *status, int n_completed)
+{
+	gn_mpi_complete(call, known, (call->end - call->begin) / (uint64_t)n_completed,
+			known->flags & GN_MPI_RECEIVES ? gn_mpi_came(status) : 0);
+}
+
 /* Of `n` requests so many are complete: those at `indices`, or all. */
 static inline void gn_mpi_completed(const struct gn_mpi_call *call, int n,
 				    const MPI_Request *requests, const MPI_Status *statuses,
@@ -122,18 +132,24 @@ static inline void gn_mpi_completed(const struct gn_mpi_call *call, int n,
 {
 	const uint64_t none = gn_mpi_handle(MPI_REQUEST_NULL);
 	const uint64_t *handle = n == 1 ? &call->handle : call->thread->handle;
-	struct gn_mpi_request known;
+	struct gn_mpi_request *taken = gn_mpi_requests_are_shared() ? call->thread->taken : NULL;
 
 	(void)requests;
 	for (int i = 0; handle && i < n_completed; i++) {
-		const uint64_t own = handle[indices ? indices[i] : i];
+		const int number = indices ? indices[i] : i;
+		const MPI_Status *status = statuses ? &statuses[i] : NULL;
+		struct gn_mpi_request known;
 
-		if (own == none || !gn_mpi_request_take(own, &known))
-			continue;
-		gn_mpi_complete(
-			call, &known, (call->end - call->begin) / (uint64_t)n_completed,
-			known.flags & GN_MPI_RECEIVES && statuses ? gn_mpi_came(&statuses[i]) : 0);
+		if (taken && taken[number].site) {
+			gn_mpi_tell_completed(call, &taken[number], status, n_completed);
+			taken[number].site = NULL;
+		} else if (handle[number] != none && gn_mpi_request_take(handle[number], &known)) {
+			gn_mpi_tell_completed(call, &known, status, n_completed);
+		}
 	}
+	for (int i = 0; taken && handle && i < n; i++)
+		if (taken[i].site)
+			gn_mpi_request_put_back(&taken[i]);
 }
 
 /* --- begin and end of MPI --------------------------------------------------------------------- */

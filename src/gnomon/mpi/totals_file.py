@@ -1,0 +1,210 @@
+"""What a process called of MPI, as it left it: native/mpi/totals_file.h.
+
+A file is taken for hostile: whatever it holds, reading it gives records or a `FormatError`. Records
+of a process that was killed are as it left them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from gnomon.errors import FormatError
+from gnomon.named_tuple import NamedTuple
+from gnomon.store import file_head
+from gnomon.store.file_head import FileKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+KIND = FileKind("a file of MPI totals", b"\x89GNMPI\n\0", version=1)
+SUFFIX = ".mpi.totals"
+NONE = 0xFFFFFFFF
+"""In the place of a number: there is no communicator, frame or module."""
+CLOSED, FINALIZED = 1, 2
+RECORD_BYTES = 64
+
+_NAME_BYTES = 40
+_ROUTINES_MOST = 1 << 16
+_HEADER = (
+    ("magic", "S8"), ("byte_order", "u4"), ("version", "u4"), ("header_bytes", "u4"),
+    ("flags", "u4"), ("features", "u8"), ("n_routines", "u4"), ("pid", "u4"), ("names", "u8"),
+    ("records", "u8"), ("tail", "u8"), ("lost", "u8"), ("realtime_ns", "u8"), ("ticks", "u8"),
+    ("ticks_hz", "f8"), ("up_ticks", "u8"), ("down_ticks", "u8"), ("rank", "i4"),
+    ("n_ranks", "i4"), ("thread_level", "i4"), ("zero", "u4"), ("host", "S256"),
+    ("library", "S256"),
+)  # fmt: skip
+_HEADER_BYTES = 640
+# By their numbers, behind the kind itself.
+_KINDS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
+    "thread": (1, (("zero", "u2"), ("thread", "u4"), ("tid", "i4"), ("pad", "u4"),
+                   ("name", "S16"))),
+    "site": (2, (("routine", "u2"), ("thread", "u4"), ("communicator", "u4"), ("frame", "u4"),
+                 ("calls", "u8"), ("sent", "u8"), ("received", "u8"), ("ticks", "u8"),
+                 ("most_ticks", "u8"), ("completion_ticks", "u8"))),
+    "size": (3, (("routine", "u2"), ("thread", "u4"), ("size_class", "u4"), ("zero", "u4"),
+                 ("calls", "u8"), ("bytes", "u8"), ("ticks", "u8"))),
+    "messages": (4, (("zero", "u2"), ("thread", "u4"), ("site", "u4"), ("peer", "i4"),
+                     ("messages", "u8"), ("bytes", "u8"), ("most_bytes", "u8"))),
+    "communicator": (5, (("flags", "u2"), ("communicator", "u4"), ("rank", "i4"), ("size", "i4"),
+                         ("remote_size", "i4"), ("first", "i4"))),
+    "frame": (6, (("zero", "u2"), ("frame", "u4"), ("caller", "u4"), ("module", "u4"),
+                  ("offset", "u8"))),
+    "module": (7, (("build_id_bytes", "u2"), ("module", "u4"), ("build_id", "V32"))),
+    "text": (8, (("of", "u2"), ("number", "u4"), ("part", "u4"), ("zero", "u4"),
+                 ("text", "S48"))),
+}  # fmt: skip
+_TEXT_PARTS_MOST = 1024
+
+
+class TotalsFile(NamedTuple):
+    """The calls of a process.
+
+    Attributes:
+        path: the file.
+        host: where the process ran.
+        pid: its number there.
+        rank: in MPI_COMM_WORLD, -1 where MPI was never up.
+        n_ranks: of MPI_COMM_WORLD.
+        library: what the MPI calls itself.
+        is_closed: the process ended by itself, not by a kill, _exit or exec.
+        is_finalized: it called MPI_Finalize.
+        lost: records that there was no room for.
+        ticks_hz: ticks of times in a second.
+        up_ticks: between MPI_Init and MPI_Finalize; 0 where one of them was not called.
+        routines: their names by number.
+        sites: of struct gn_mpi_site_record; `messages` have their places among all records.
+        site_places: the place of each of `sites`.
+        sizes: of struct gn_mpi_size_record.
+        messages: of struct gn_mpi_messages_record.
+        communicators: of struct gn_mpi_communicator_record.
+        frames: of struct gn_mpi_frame_record.
+        modules: of struct gn_mpi_module_record.
+        texts: paths of modules and names of communicators, by (kind, number).
+    """
+
+    path: Path
+    host: str
+    pid: int
+    rank: int
+    n_ranks: int
+    library: str
+    is_closed: bool
+    is_finalized: bool
+    lost: int
+    ticks_hz: float
+    up_ticks: int
+    routines: tuple[str, ...]
+    sites: NDArray[np.void]
+    site_places: NDArray[np.int64]
+    sizes: NDArray[np.void]
+    messages: NDArray[np.void]
+    communicators: NDArray[np.void]
+    frames: NDArray[np.void]
+    modules: NDArray[np.void]
+    texts: Mapping[tuple[str, int], str]
+
+
+def read_totals(path: Path) -> TotalsFile:
+    """Return what a process left.
+
+    Raises:
+        FormatError: the file is something else, truncated or damaged.
+        OSError: it cannot be read.
+    """
+    import numpy as np
+
+    content = path.read_bytes()
+    order = file_head.byte_order(path, content[: file_head.HEAD_BYTES], KIND)
+    if len(content) < _HEADER_BYTES:
+        raise FormatError(path, len(content), f"cut short: its header has {_HEADER_BYTES} bytes")
+    header = np.frombuffer(content, _dtype(_HEADER, order), 1)[0]
+    begin, end = int(header["records"]), int(header["tail"])
+    n_routines, names = int(header["n_routines"]), int(header["names"])
+    if n_routines > _ROUTINES_MOST or not (
+        names >= _HEADER_BYTES and names + n_routines * _NAME_BYTES <= begin <= end
+    ):
+        raise FormatError(path, 32, "names and records are where they cannot be")
+    if end > len(content):
+        raise FormatError(path, len(content), f"cut short: its records end at byte {end}")
+    if (end - begin) % RECORD_BYTES or begin % 8:
+        raise FormatError(path, begin, f"no whole number of records of {RECORD_BYTES} bytes")
+    if not (math.isfinite(header["ticks_hz"]) and header["ticks_hz"] > 0):
+        raise FormatError(path, 88, "no ticks a second")
+    records = np.frombuffer(content, np.uint8, end - begin, begin).reshape(-1, RECORD_BYTES)
+    kinds = records[:, :2].copy().view(f"{order}u2")[:, 0]
+    unknown = np.flatnonzero(kinds > len(_KINDS))
+    if len(unknown):
+        raise FormatError(path, begin + RECORD_BYTES * int(unknown[0]), "a record of no kind")
+    places = {name: np.flatnonzero(kinds == number) for name, (number, _) in _KINDS.items()}
+    columns = {
+        name: records[places[name]].view(_record_dtype(fields, order))[:, 0]
+        for name, (_, fields) in _KINDS.items()
+    }
+    for name in ("site", "size"):
+        wrong = np.flatnonzero(columns[name]["routine"] >= n_routines)
+        if len(wrong):
+            offset = begin + RECORD_BYTES * int(places[name][wrong[0]])
+            raise FormatError(path, offset, "a routine that has no name")
+    up, down = int(header["up_ticks"]), int(header["down_ticks"])
+    flags = int(header["flags"])
+    return TotalsFile(
+        path=path,
+        host=_text(header["host"]),
+        pid=int(header["pid"]),
+        rank=int(header["rank"]),
+        n_ranks=int(header["n_ranks"]),
+        library=_text(header["library"]),
+        is_closed=bool(flags & CLOSED),
+        is_finalized=bool(flags & FINALIZED),
+        lost=int(header["lost"]),
+        ticks_hz=float(header["ticks_hz"]),
+        up_ticks=max(down - up, 0) if up and down else 0,
+        routines=tuple(
+            _text(name) for name in np.frombuffer(content, f"S{_NAME_BYTES}", n_routines, names)
+        ),
+        sites=columns["site"],
+        site_places=places["site"],
+        sizes=columns["size"],
+        messages=columns["messages"],
+        communicators=columns["communicator"],
+        frames=columns["frame"],
+        modules=columns["module"],
+        texts=_texts(path, columns["text"]),
+    )
+
+
+def _dtype(fields: Iterable[tuple[str, str]], order: str) -> np.dtype[np.void]:
+    import numpy as np
+
+    return np.dtype([(name, f"{order}{text}") for name, text in fields])
+
+
+def _record_dtype(fields: Iterable[tuple[str, str]], order: str) -> np.dtype[np.void]:
+    """Return what a kind of record has, in as many bytes as all have."""
+    named = [("kind", "u2"), *fields]
+    return _dtype([*named, ("rest", f"V{RECORD_BYTES - _dtype(named, order).itemsize}")], order)
+
+
+def _texts(path: Path, parts: NDArray[np.void]) -> Mapping[tuple[str, int], str]:
+    """Return texts of several records as one."""
+    kind_of = {number: name for name, (number, _) in _KINDS.items()}
+    pieces: dict[tuple[str, int], dict[int, bytes]] = {}
+    for record in parts:
+        key = (kind_of.get(int(record["of"]), ""), int(record["number"]))
+        number = int(record["part"])
+        if number >= _TEXT_PARTS_MOST:
+            raise FormatError(path, 0, f"a text of more than {_TEXT_PARTS_MOST} parts")
+        pieces.setdefault(key, {})[number] = bytes(record["text"])
+    return {
+        key: b"".join(own[number] for number in sorted(own)).decode("utf-8", "replace")
+        for key, own in pieces.items()
+    }
+
+
+def _text(value: bytes) -> str:
+    return bytes(value).decode("utf-8", "replace")
