@@ -85,7 +85,18 @@ static int grow(struct part *part)
 	return 0;
 }
 
-static void put(const struct gn_mpi_request *request)
+/* Enters the part that a handle is in, which is to be left. NULL: nothing is known of it. */
+static struct gn_mpi_request *look_up(uint64_t handle, struct part **part)
+{
+	const uint32_t hash = hash_of(handle);
+	struct gn_mpi_request *request;
+
+	*part = part_of(hash);
+	request = (*part)->request ? find(*part, handle, hash) : NULL;
+	return request && request->handle == handle ? request : NULL;
+}
+
+void gn_mpi_request_put_back(const struct gn_mpi_request *request)
 {
 	const uint32_t hash = hash_of(request->handle);
 	struct part *part = part_of(hash);
@@ -111,12 +122,7 @@ void gn_mpi_request_keep(const struct gn_mpi_call *call, uint64_t handle, uint32
 		.peer = call->peer,
 	};
 
-	put(&request);
-}
-
-void gn_mpi_request_put_back(const struct gn_mpi_request *request)
-{
-	put(request);
+	gn_mpi_request_put_back(&request);
 }
 
 /* Those that come behind it may have been pushed there by it. */
@@ -139,30 +145,27 @@ static void take_out(struct part *part, struct gn_mpi_request *request)
 
 int gn_mpi_request_start(const struct gn_mpi_call *call, uint64_t handle)
 {
-	const uint32_t hash = hash_of(handle);
-	struct part *part = part_of(hash);
-	struct gn_mpi_request *request = part->request ? find(part, handle, hash) : NULL;
+	struct part *part;
+	struct gn_mpi_request *request = look_up(handle, &part);
 	struct gn_mpi_request started;
-	const int is_there = request && request->handle == handle;
 
-	if (is_there) {
+	if (request) {
 		request->flags |= GN_MPI_IS_ACTIVE;
 		started = *request;
 	}
 	leave(part);
-	if (is_there)
+	if (request)
 		gn_mpi_restart(call, &started);
-	return is_there;
+	return request != NULL;
 }
 
 int gn_mpi_request_take(uint64_t handle, struct gn_mpi_request *taken)
 {
-	const uint32_t hash = hash_of(handle);
-	struct part *part = part_of(hash);
-	struct gn_mpi_request *request = part->request ? find(part, handle, hash) : NULL;
-	int is_there = request && request->handle == handle;
+	struct part *part;
+	struct gn_mpi_request *request = look_up(handle, &part);
+	int is_there = request != NULL;
 
-	if (is_there) {
+	if (request) {
 		*taken = *request;
 		/* One that was not started is complete, too. */
 		if (taken->flags & GN_MPI_PERSISTS) {
@@ -178,11 +181,10 @@ int gn_mpi_request_take(uint64_t handle, struct gn_mpi_request *taken)
 
 void gn_mpi_request_forget(uint64_t handle)
 {
-	const uint32_t hash = hash_of(handle);
-	struct part *part = part_of(hash);
-	struct gn_mpi_request *request = part->request ? find(part, handle, hash) : NULL;
+	struct part *part;
+	struct gn_mpi_request *request = look_up(handle, &part);
 
-	if (request && request->handle == handle)
+	if (request)
 		take_out(part, request);
 	leave(part);
 }
@@ -196,13 +198,11 @@ struct gn_mpi_request *gn_mpi_requests_take_ahead(struct gn_mpi_thread *thread,
 		thread->taken_room = thread->taken ? n : 0;
 	}
 	for (int i = 0; thread->taken && i < n; i++) {
-		const uint32_t hash = hash_of(handle[i]);
-		struct part *part = part_of(hash);
-		struct gn_mpi_request *request = part->request ? find(part, handle[i], hash) : NULL;
+		struct part *part;
+		struct gn_mpi_request *request = look_up(handle[i], &part);
 
 		thread->taken[i].site = NULL;
-		if (request && request->handle == handle[i] &&
-		    !(request->flags & GN_MPI_PERSISTS)) {
+		if (request && !(request->flags & GN_MPI_PERSISTS)) {
 			thread->taken[i] = *request;
 			take_out(part, request);
 		}

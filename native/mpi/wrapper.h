@@ -99,6 +99,7 @@ static inline void gn_mpi_before_completion(struct gn_mpi_call *call, int n,
 		gn_mpi_requests_take_ahead(call->thread, handle, n);
 }
 
+/* The bytes that a status tells of; NULL: there is none. */
 static inline int64_t gn_mpi_came(const MPI_Status *status)
 {
 #ifdef GN_HAS_GET_ELEMENTS_X

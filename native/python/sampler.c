@@ -80,7 +80,9 @@ static int read_events(PyObject *list, struct event_list *events)
 		event->more = more;
 		event->tells_switches = switches & TELLS_SWITCHES;
 		event->is_of_waits = switches & IS_OF_WAITS;
-		event->stage = switches & ONE_IN_N ? 2 : switches & APART ? 1 : 0;
+		event->stage = switches & ONE_IN_N ? GN_ONE_IN_N
+			       : switches & APART  ? GN_EACH_APART
+						   : GN_EACH_WHOLE;
 		event->part = switches & OF_USER     ? GN_STACK_OF_USER
 			      : switches & OF_KERNEL ? GN_STACK_OF_KERNEL
 						     : GN_STACK_WHOLE;

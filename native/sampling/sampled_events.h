@@ -13,7 +13,12 @@
 #include "ring.h"
 
 #define GN_SAMPLED_EVENTS_MAX 64u
-#define GN_STAGES 3u
+
+/*
+ * Events of waits by how many there are: the whole stack of each; of each the program's part, and
+ * the kernel's of some; the whole stack of one in N.
+ */
+enum gn_wait_stage { GN_EACH_WHOLE, GN_EACH_APART, GN_ONE_IN_N, GN_STAGES };
 
 enum gn_stack_part { GN_STACK_WHOLE, GN_STACK_OF_USER, GN_STACK_OF_KERNEL };
 
@@ -30,8 +35,8 @@ struct gn_sampled_event {
 	uint32_t precise;   /* perf_event_attr.precise_ip */
 	int tells_switches; /* when threads leave a CPU and return */
 	int is_of_waits;    /* its samples are the stacks of threads that leave a CPU */
-	uint32_t stage; /* of waits: which take the place of those of another stage; 0 is first */
-	enum gn_stack_part part; /* of the stack, that its samples have */
+	enum gn_wait_stage stage; /* of waits: others than the first are not enabled at once */
+	enum gn_stack_part part;  /* of the stack, that its samples have */
 };
 
 struct gn_sampling_plan {

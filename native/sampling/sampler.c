@@ -26,10 +26,6 @@
  * by chance, the more likely the longer it is. */
 #define LOOK_MS 25
 
-/* Stages of waits: the whole stack of each, of each the program's part and the kernel's of some,
- * the whole stack of one in N. */
-enum { EACH_WHOLE, EACH_APART, ONE_IN_N };
-
 /* Of so many waits a second stacks are taken as a whole; of so many at all, and of so many threads
  * read their own frames. */
 #define WHOLE_MOST 500u
@@ -253,7 +249,7 @@ static void replace_switches(struct gn_sampler *s, uint64_t off, uint64_t on)
 	events->off = (events->off | off) & ~on;
 }
 
-static void begin_stage(struct gn_sampler *s, uint32_t stage)
+static void begin_stage(struct gn_sampler *s, enum gn_wait_stage stage)
 {
 	if (stage == s->stage || !s->stage_events[stage])
 		return;
@@ -291,13 +287,13 @@ static void limit_switches(struct gn_sampler *s, uint64_t *next_ns)
 		return;
 	if (s->is_crowded || n_samples > STACKS_MOST * seconds ||
 	    n_signalled > SIGNALS_MOST * seconds)
-		begin_stage(s, ONE_IN_N);
-	else if (s->stage == EACH_WHOLE && n_samples > WHOLE_MOST * seconds)
-		begin_stage(s, EACH_APART);
+		begin_stage(s, GN_ONE_IN_N);
+	else if (s->stage == GN_EACH_WHOLE && n_samples > WHOLE_MOST * seconds)
+		begin_stage(s, GN_EACH_APART);
 	if (elapsed < NS_PER_S)
 		return;
-	if (s->stage == EACH_APART && n_samples < WHOLE_MOST / 2)
-		begin_stage(s, EACH_WHOLE);
+	if (s->stage == GN_EACH_APART && n_samples < WHOLE_MOST / 2)
+		begin_stage(s, GN_EACH_WHOLE);
 	if (s->limit.switches && s->limit.begin_ns && n > s->limit.switches * seconds)
 		stop_switches(s, next_ns, n * NS_PER_S / elapsed);
 	s->limit.begin_ns = s->paths.read_ns;
@@ -439,7 +435,7 @@ static void prepare_waits(struct gn_sampler *s, const struct gn_sampling_plan *p
 		else if (plan->event[i].stage < GN_STAGES)
 			s->stage_events[plan->event[i].stage] |= UINT64_C(1) << i;
 	}
-	s->looks_often = s->tells_switches && !s->stage_events[EACH_WHOLE];
+	s->looks_often = s->tells_switches && !s->stage_events[GN_EACH_WHOLE];
 }
 
 int gn_sampler_start(struct gn_sampler **sampler, const struct gn_sampling_plan *plan,

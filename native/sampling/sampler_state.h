@@ -51,7 +51,7 @@ struct gn_sampler {
 	uint16_t wait_event; /* the number of waits among the events of the file */
 	/* The events of the plan that take stacks of waits, a bit for each, and which do now. */
 	uint64_t stage_events[GN_STAGES];
-	uint32_t stage;
+	enum gn_wait_stage stage;
 	struct gn_kernel_chains chains;
 	int tells_switches; /* waits are recorded */
 	struct {

@@ -15,6 +15,18 @@
 #define PID_AT 24u
 #define IN_INTERRUPT 0x18u /* TRACE_FLAG_HARDIRQ and SOFTIRQ */
 
+static void begin_attr(struct perf_event_attr *attr, const struct gn_sampling_plan *plan,
+		       uint32_t flags)
+{
+	const struct gn_event_spec waking = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = plan->waking,
+	};
+
+	gn_attr_init(attr, &waking, flags);
+	attr->read_format = 0;
+}
+
 /*
  * Enabled, an event of a thread is delivered when that thread wakes others, too, and is switched
  * with it: twice the cost. Linux delivers one that is not enabled to the thread that is woken, as
@@ -23,17 +35,12 @@
  */
 static int are_told_to_disabled(const struct gn_sampling_plan *plan)
 {
-	const struct gn_event_spec waking = {
-		.type = PERF_TYPE_TRACEPOINT,
-		.config = plan->waking,
-	};
 	const struct timespec moment = {.tv_nsec = 1};
 	struct perf_event_attr attr;
 	uint64_t n = 0;
 	int fd;
 
-	gn_attr_init(&attr, &waking, 0);
-	attr.read_format = 0;
+	begin_attr(&attr, plan, 0);
 	attr.disabled = 1;
 	fd = gn_perf_open(&attr, 0, -1, -1);
 	if (fd < 0)
@@ -47,14 +54,9 @@ static int are_told_to_disabled(const struct gn_sampling_plan *plan)
 
 static int open_event(const struct gn_sampling_plan *plan, pid_t target, int cpu, int is_disabled)
 {
-	const struct gn_event_spec waking = {
-		.type = PERF_TYPE_TRACEPOINT,
-		.config = plan->waking,
-	};
 	struct perf_event_attr attr;
 
-	gn_attr_init(&attr, &waking, target < 0 ? 0 : GN_INHERIT);
-	attr.read_format = 0;
+	begin_attr(&attr, plan, target < 0 ? 0 : GN_INHERIT);
 	/* Up to the CPU as in all other samples. */
 	attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 			   PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;

@@ -57,64 +57,36 @@ GN_HELPER int64_t gn_bytes(int64_t count, MPI_Datatype type)
 	return count > 0 ? gn_mpi_bytes(count, type) : 0;
 }
 
-GN_SELDOM int64_t gn_total(const int *counts, int n)
-{
-	int64_t total = 0;
+/* Sums over counts of one of both types that MPI has for them. */
+#define GN_TOTALS(ending, type_of_count)                                                           \
+	GN_SELDOM int64_t gn_total##ending(const type_of_count *counts, int n)                     \
+	{                                                                                          \
+		int64_t total = 0;                                                                 \
+                                                                                                   \
+		for (int i = 0; i < n; i++)                                                        \
+			total += counts[i];                                                        \
+		return total;                                                                      \
+	}                                                                                          \
+                                                                                                   \
+	GN_SELDOM int64_t gn_total_bytes##ending(const type_of_count *counts,                      \
+						 const MPI_Datatype *types, int n)                 \
+	{                                                                                          \
+		int64_t total = 0;                                                                 \
+                                                                                                   \
+		for (int i = 0; i < n; i++)                                                        \
+			total += gn_bytes(counts[i], types[i]);                                    \
+		return total;                                                                      \
+	}
 
-	for (int i = 0; i < n; i++)
-		total += counts[i];
-	return total;
-}
-
-GN_SELDOM int64_t gn_total_bytes(const int *counts, const MPI_Datatype *types, int n)
-{
-	int64_t total = 0;
-
-	for (int i = 0; i < n; i++)
-		total += gn_bytes(counts[i], types[i]);
-	return total;
-}
-
+GN_TOTALS(, int)
 #ifdef GN_HAS_LARGE_COUNTS
-GN_SELDOM int64_t gn_total_c(const MPI_Count *counts, int n)
-{
-	int64_t total = 0;
-
-	for (int i = 0; i < n; i++)
-		total += counts[i];
-	return total;
-}
-
-GN_SELDOM int64_t gn_total_bytes_c(const MPI_Count *counts, const MPI_Datatype *types, int n)
-{
-	int64_t total = 0;
-
-	for (int i = 0; i < n; i++)
-		total += gn_bytes(counts[i], types[i]);
-	return total;
-}
+GN_TOTALS(_c, MPI_Count)
 #endif
 
-GN_HELPER int64_t gn_status_bytes(MPI_Status *status)
+GN_HELPER int64_t gn_status_bytes(const MPI_Status *status)
 {
-#ifdef GN_HAS_GET_ELEMENTS_X
-	MPI_Count count = 0;
-#else
-	int count = 0;
-#endif
-
 	/* Where there was no memory for a status of our own, it is not known. */
-	if (!status || status == MPI_STATUS_IGNORE)
-		return 0;
-#ifdef GN_HAS_GET_ELEMENTS_X
-	if (PMPI_Get_elements_x(status, MPI_BYTE, &count) != MPI_SUCCESS)
-		return 0;
-#else
-	if (PMPI_Get_count(status, MPI_BYTE, &count) != MPI_SUCCESS)
-		return 0;
-#endif
-	/* MPI_UNDEFINED is negative. */
-	return count > 0 ? count : 0;
+	return status == MPI_STATUS_IGNORE ? 0 : gn_mpi_came(status);
 }
 
 GN_HELPER int gn_rank(MPI_Comm comm)

@@ -156,6 +156,15 @@ STAND_IN void gn_mpi_before_completion(struct gn_mpi_call *call, int n, const MP
 	GN_NOTE(" before=%d", n - null);
 }
 
+STAND_IN int64_t gn_mpi_came(const MPI_Status *status)
+{
+	MPI_Count count = 0;
+
+	if (status)
+		PMPI_Get_elements_x(status, MPI_BYTE, &count);
+	return count > 0 ? count : 0;
+}
+
 STAND_IN void gn_mpi_completed(struct gn_mpi_call *call, int n, const MPI_Request *requests,
 			       MPI_Status *statuses, const int *indices, int n_completed)
 {
@@ -168,14 +177,11 @@ STAND_IN void gn_mpi_completed(struct gn_mpi_call *call, int n, const MPI_Reques
 	GN_NOTE(" completed=%d", n_completed);
 	for (int i = 0; i < n_completed; i++) {
 		int index = indices ? indices[i] : i, k = gn_mpi_is_receive[index % 256];
-		MPI_Count count = 0;
 
 		if (!k)
 			continue;
-		if (statuses)
-			PMPI_Get_elements_x(&statuses[i], MPI_BYTE, &count);
 		gn_mpi_receives[k - 1] = MPI_REQUEST_NULL;
-		total += count;
+		total += gn_mpi_came(statuses ? &statuses[i] : NULL);
 		came++;
 	}
 	GN_NOTE(" receives=%d bytes=%lld", came, total);
