@@ -163,7 +163,7 @@ EVENTS = Schema(
 )
 MESSAGES = Schema(
     "messages",
-    "a message from one location to another",
+    "a message from one location to another, or all from one call to it",
     (
         Column("repetition", "INTEGER", "number of the execution, from 0"),
         Column("sender", "INTEGER", "from where; -1 where not known", refers="locations"),
@@ -176,9 +176,12 @@ MESSAGES = Schema(
             is_moment=True,
         ),
         Column("receive_ns", "BIGINT", "when it was received, likewise", True, is_moment=True),
-        Column("bytes", "BIGINT", "its size", True),
+        Column("bytes", "BIGINT", "its size; of several the sum", True),
         Column("tag", "INTEGER", "its tag", True),
         Column("communicator", "INTEGER", "number of its communicator", True),
+        # Runs of before have none of these (store/later_columns.py).
+        Column("messages", "BIGINT", "how many the row stands for; NULL: one", True),
+        Column("path", "INTEGER", "the call that sent them; NULL where not known", True, "paths"),
     ),
     is_bulk=True,
 )

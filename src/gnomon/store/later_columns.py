@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gnomon.model.tables import METRICS, REGIONS, SAMPLES, Schema
+from gnomon.model.tables import MESSAGES, METRICS, REGIONS, SAMPLES, Schema
 
 _LATER = {
+    MESSAGES.name: ("messages", "path"),
     METRICS.name: ("aggregation", "absent_is_zero", "reproducible", "dilated"),
     REGIONS.name: ("inlined",),
     SAMPLES.name: ("data_address", "data_source", "latency", "woken_by", "held_by"),

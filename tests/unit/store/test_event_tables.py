@@ -113,7 +113,8 @@ TOLD: dict[str, list[dict[str, Any]]] = {
     "messages": [
         {"repetition": 0, "sender": PLACE["place"], "sender_location": 1, "sender_rank": 3,
          "receiver": "", "receiver_location": -1, "receiver_rank": -1, "send_ns": MS,
-         "receive_ns": None, "bytes": 1 << 20, "tag": 5, "communicator": 0},
+         "receive_ns": None, "bytes": 1 << 20, "tag": 5, "communicator": 0, "messages": None,
+         "region": "", "kind": "", "path": ""},
     ],
     "samples": [
         {"repetition": 0, **PLACE, "region": READ, "kind": "io", "path": f"app;{READ}", **WALL,
