@@ -27,7 +27,7 @@ SITES = (
 METRICS = (
     Quantity(mpi_metrics.TIME, "ns", component=mpi_metrics.COMPONENT),
     Quantity(mpi_metrics.ELAPSED, "ns", component=mpi_metrics.COMPONENT),
-    Quantity(mpi_metrics.SENT, "B", component=mpi_metrics.COMPONENT),
+    Quantity(mpi_metrics.SENT, "bytes", component=mpi_metrics.COMPONENT),
     Quantity("steps"),
 )
 ELAPSED_NS = 1e9
@@ -77,3 +77,18 @@ def write(path: Path, sent: Sequence[Sent], *, count: int = 8, repetitions: int 
         path, places, SITES, METRICS, values, {"repetitions": repetitions}, [messages],
         {at: "" if places[at].kind == "rank" else host for at, host in hosts.items()},
     )  # fmt: skip
+
+
+def with_divisions(path: Path) -> Path:
+    """Write a run that has its calls by size and communicator, too: a root for each of these."""
+    more = [
+        Region(-1, "mpi_size", "MPI_Send"),
+        Region(len(SITES), "mpi_size", "up to 8 bytes"),
+        Region(-1, "mpi_communicator", "MPI_COMM_WORLD"),
+        Region(len(SITES) + 2, "mpi_communicator", "MPI_Send"),
+    ]
+    places = [Place(-1, "command"), *(Place(0, "process", rank) for rank in range(2))]
+    metrics = [*METRICS, Quantity(mpi_metrics.TIME_BY_SIZE, "ns", component=mpi_metrics.COMPONENT)]
+    values = [Value(at, path, 0, 5.0, 5.0) for at in (1, 2) for path in (0, 1, 2)]
+    values += [Value(at, path, len(METRICS), 5.0, 5.0) for at in (1, 2) for path in (7, 8, 9, 10)]
+    return view_runs.write(path, places, [*SITES, *more], metrics, values)

@@ -25,7 +25,7 @@ from gnomon.view.run_metadata import Location
 from gnomon.view.session import SessionRun
 
 How = Literal["counted", "scaled", "sampled", "emulated", "modelled", "estimated"]
-Grouping = Literal["region", "lines", "callers", "capability", "module", "file", "rank"]
+Grouping = Literal["region", "lines", "callers", "capability", "module", "file", "routine", "rank"]
 Statistic = Literal["total", "mean", "min", "median", "max"]
 Texts = npt.NDArray[np.uint32]
 """Numbers of `strings`."""

@@ -50,7 +50,7 @@ class MessageMatrix(TypedDict):
     pairs: Ints
     """How many senders and receivers have messages for each other."""
     heaviestSender: Ints
-    """The place of the sender of the pair that has most of the cell."""
+    """The rank of the sender of the pair that has most of the cell; -1 for what has none."""
     heaviestReceiver: Ints
     heaviestBytes: Floats
     heaviestMessages: Floats

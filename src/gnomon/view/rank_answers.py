@@ -40,8 +40,8 @@ def matrix(opened: OpenRun, asked: QueryParams) -> Response:
     columns = _axis(sums, order, asked, "columns", most)
     cells = message_matrix.cells(sums.pairs, order, rows, columns, of, _TOP)
     heaviest = {
-        "heaviestSender": order.place[sums.pairs.sender[cells.heaviest]],
-        "heaviestReceiver": order.place[sums.pairs.receiver[cells.heaviest]],
+        "heaviestSender": sums.rank[sums.pairs.sender[cells.heaviest]],
+        "heaviestReceiver": sums.rank[sums.pairs.receiver[cells.heaviest]],
         "heaviestBytes": sums.pairs.bytes[cells.heaviest],
         "heaviestMessages": sums.pairs.messages[cells.heaviest],
     }

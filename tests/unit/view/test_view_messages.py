@@ -128,14 +128,15 @@ def test_a_cell_tells_its_heaviest_pair(client: Client) -> None:
         place = [rank - (rank > 13) for rank in range(COUNT)]
         sums: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
         for sender, receiver, size, many in scattered():
-            sums[place[sender], place[receiver]][0] += size
-            sums[place[sender], place[receiver]][1] += many
+            sums[sender, receiver][0] += size
+            sums[sender, receiver][1] += many
         at = ("bytes", "messages").index(of)
         most: dict[int, int] = defaultdict(int)
         edges = found["rowEdges"].tolist()
         for (sender, receiver), both in sums.items():
             row, column = (
-                int(np.searchsorted(edges, end, side="right")) - 1 for end in (sender, receiver)
+                int(np.searchsorted(edges, place[end], side="right")) - 1
+                for end in (sender, receiver)
             )
             cell = row * len(found["columns"]) + column
             most[cell] = max(most[cell], both[at])

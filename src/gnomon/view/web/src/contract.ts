@@ -1,7 +1,7 @@
 // Made by packaging/api_types.py from src/gnomon/view/contract.py: do not edit.
 
 export type How = "counted" | "scaled" | "sampled" | "emulated" | "modelled" | "estimated";
-export type Grouping = "region" | "lines" | "callers" | "capability" | "module" | "file" | "rank";
+export type Grouping = "region" | "lines" | "callers" | "capability" | "module" | "file" | "routine" | "rank";
 export type Statistic = "total" | "mean" | "min" | "median" | "max";
 export type Division = "block" | "host" | "community";
 export type Measure = "bytes" | "messages";
@@ -19,6 +19,9 @@ export interface RegionKind {
   /** They are the program and parts of it that it marked, which may overlap. Each call of a part
    * is recorded at one location: of its process, or of one thread. */
   is_section: boolean;
+  /** Their paths have a root of their own and divide once more what others have: no part of the
+   * program, and in no tree of it. */
+  is_division: boolean;
 }
 
 /** A column of a table. */
@@ -270,7 +273,7 @@ export interface MessageMatrix {
   messages: Float64Array;
   /** How many senders and receivers have messages for each other. */
   pairs: Int32Array;
-  /** The place of the sender of the pair that has most of the cell. */
+  /** The rank of the sender of the pair that has most of the cell; -1 for what has none. */
   heaviestSender: Int32Array;
   heaviestReceiver: Int32Array;
   heaviestBytes: Float64Array;
