@@ -24,6 +24,7 @@ from gnomon.mpi.wrapper_source import (
     start_flags,
     tells_peer,
     verb,
+    waits,
 )
 from gnomon.named_tuple import NamedTuple
 
@@ -53,11 +54,29 @@ def fortran_source(header: Header) -> str:
     for routine in routines():
         if routine.fortran_parameters is None or routine.name in _LEFT_OUT:
             continue
-        # Open MPI's header has macros where the library for Fortran has functions.
-        if routine.name in header.functions or routine.fortran_result:
+        if _is_declared(routine, header):
             names = _open_mpi_names if header.family == OPEN_MPI else _mpich_names
             definitions.append((routine, _Interposers(routine, names(routine)).definition()))
     return "\n".join([_text("fortran_lookup.h"), _text("fortran.h"), in_parts(definitions)])
+
+
+def fortran_names(
+    routine: Routine, header: Header | None = None
+) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the names of a routine in Fortran, each with its aliases: of an MPI, else of any."""
+    if routine.fortran_parameters is None or routine.name in _LEFT_OUT:
+        return []
+    names = []
+    if header is None or (header.family == OPEN_MPI and _is_declared(routine, header)):
+        names += _open_mpi_names(routine)
+    if header is None or (header.family == MPICH and _is_declared(routine, header)):
+        names += _mpich_names(routine)
+    return list({name.name: (name.name, name.aliases) for name in names}.values())
+
+
+def _is_declared(routine: Routine, header: Header) -> bool:
+    # Open MPI's header has macros where the library for Fortran has functions.
+    return routine.name in header.functions or bool(routine.fortran_result)
 
 
 class _Name(NamedTuple):
@@ -207,15 +226,18 @@ class _Interposers:
                 "return gn_result;",
             ]
         declared, before, replaced, after = self._statuses()
-        lines = ["struct gn_mpi_call gn_call;", "MPI_Fint gn_own_error, *gn_error;", *declared, ""]
+        comm = self._first("COMMUNICATOR")
+        waiting, waited = waits(self.routine, self._arguments()[comm.name] if comm else "")
+        lines = ["struct gn_mpi_call gn_call;", "MPI_Fint gn_own_error, *gn_error;", *declared]
+        lines += [*waiting[:1], ""]
         # Of mpi_f08, the error is optional.
         lines.append("gn_error = ierror ? ierror : &gn_own_error;")
         lines += [*begun, f"\t{{ {plain}; return; }}"]
         lines += ["gn_mpi_down(&gn_call);"] if self.routine.name in DOWN else []
-        lines += [*before, *self._told_before()]
+        lines += [*before, *self._told_before(), *waiting[1:]]
         lines += [f"gn_own({', '.join(self._passed(replaced, 'gn_error'))});", stop, *after]
         lines += _if_successful(self._told(bool(replaced)))
-        return [*lines, "gn_mpi_end(&gn_call);", *_if_successful(self._started())]
+        return [*lines, "gn_mpi_end(&gn_call);", *waited, *_if_successful(self._started())]
 
     def _arguments(self) -> dict[str, str]:
         """Return C for each parameter, as the expressions of bytes.toml want it."""
