@@ -18,21 +18,12 @@ static uint32_t hash_of(const struct gn_mpi_call *call)
 	return (uint32_t)(hash >> 32);
 }
 
-/* The stack below the call is that of the place. */
-static inline int has_callers(const struct gn_mpi_place *place)
-{
-	for (uint32_t i = 0; i < place->n_checked; i++)
-		if (*(const uintptr_t *)place->checked[i].slot != place->checked[i].address)
-			return 0;
-	return 1;
-}
-
 static inline int is_of(const struct gn_mpi_place *place, const struct gn_mpi_call *call,
 			uint32_t hash)
 {
 	return place->hash == hash && place->return_address == call->return_address &&
 	       place->frame == call->frame && place->routine == call->routine &&
-	       place->communicator == call->communicator && has_callers(place);
+	       place->communicator == call->communicator && gn_stack_has(&place->callers);
 }
 
 static int grow_places(struct gn_mpi_thread *thread)

@@ -2,21 +2,18 @@
 #ifndef GNOMON_MPI_PLACES_H
 #define GNOMON_MPI_PLACES_H
 
+#include "call_stack.h"
 #include "profile.h"
 
 /*
- * A stack is known again by its return address and the address of its frame, and by the return
- * addresses of its callers, each where it lay when the stack was unwound: two callers with frames
- * of one size differ in these alone.
+ * A stack is known again by its return address and the address of its frame, and by its callers
+ * (call_stack.h).
  */
 struct gn_mpi_place {
 	uintptr_t return_address, frame;
 	uint32_t routine, communicator;
 	uint32_t hash;
-	uint32_t n_checked;
-	struct {
-		uintptr_t slot, address;
-	} checked[GN_MPI_FRAMES_CHECKED];
+	struct gn_stack_callers callers;
 	union gn_mpi_record *site;
 };
 

@@ -90,21 +90,6 @@ static void open_file(void)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-static void look_at_stack(struct gn_mpi_thread *thread)
-{
-	pthread_attr_t attr;
-	void *begin = NULL;
-	size_t bytes = 0;
-
-	if (pthread_getattr_np(pthread_self(), &attr))
-		return;
-	if (!pthread_attr_getstack(&attr, &begin, &bytes)) {
-		thread->stack_begin = (uintptr_t)begin;
-		thread->stack_end = (uintptr_t)begin + bytes;
-	}
-	pthread_attr_destroy(&attr);
-}
-
 static void write_thread(struct gn_mpi_thread *thread)
 {
 	struct gn_mpi_thread_record record = {.thread = thread->number, .tid = (int32_t)gettid()};
@@ -157,7 +142,7 @@ struct gn_mpi_thread *gn_mpi_thread_begin(void)
 	}
 	/* The stacks of one that had it before are gone. */
 	gn_mpi_places_forget(thread);
-	look_at_stack(thread);
+	thread->stack = gn_stack_bounds();
 	thread->frame = 0;
 	gn_mpi_here = thread;
 	gn_lifecycle_watch_thread(&life, thread);

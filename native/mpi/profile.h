@@ -12,12 +12,10 @@
 #include <stdint.h>
 
 #include "bare_ticks.h"
+#include "call_stack.h"
 #include "totals_file.h"
 
 #define GN_MPI_CLASSES 65u
-
-/* Frames whose return addresses must be the same for a place to be the same. */
-#define GN_MPI_FRAMES_CHECKED 16u
 
 struct gn_mpi_place;
 struct gn_mpi_peer;
@@ -28,7 +26,7 @@ struct gn_mpi_thread {
 	uintptr_t frame; /* of the call that it is in; 0: none; UINTPTR_MAX: nothing is recorded */
 	uint32_t number;
 	struct gn_mpi_chunk chunk;
-	uintptr_t stack_begin, stack_end;
+	struct gn_stack_bounds stack;
 	struct gn_mpi_place **place; /* a hash table: stacks that calls came from */
 	uint32_t places_mask, n_places;
 	struct gn_mpi_site *site; /* a hash table: what is told apart of these */

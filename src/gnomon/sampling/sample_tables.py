@@ -29,7 +29,7 @@ from gnomon.sampling import wait_tables
 from gnomon.sampling.branch_tables import TaskNumbers, branch_table
 from gnomon.sampling.call_paths import CallPaths
 from gnomon.sampling.data_sources import words
-from gnomon.sampling.frame_names import CodeFrame, FrameNames, module_name
+from gnomon.sampling.frame_names import FrameNames
 from gnomon.sampling.python_call_paths import PythonRecordings
 from gnomon.sampling.sample_facts import facts_of, notes
 from gnomon.sampling.sample_file import FILE, NEEDED_KINDS, NONE, SampleFile, read_samples
@@ -38,6 +38,7 @@ from gnomon.sampling.unsampled_time import unsampled_ns
 from gnomon.sampling.wait_rows import read_waits
 from gnomon.store.path_sums import profile_of, sums_on_paths
 from gnomon.store.record_file import RecordFile
+from gnomon.symbols.code_frames import CodeFrame, module_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
