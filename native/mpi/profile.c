@@ -132,6 +132,7 @@ static struct gn_mpi_thread *take_thread(void)
 struct gn_mpi_thread *gn_mpi_thread_begin(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct gn_stack_bounds bounds;
 	struct gn_mpi_thread *thread;
 
 	pthread_once(&once, open_file);
@@ -142,7 +143,9 @@ struct gn_mpi_thread *gn_mpi_thread_begin(void)
 	}
 	/* The stacks of one that had it before are gone. */
 	gn_mpi_places_forget(thread);
-	thread->stack = gn_stack_bounds();
+	bounds = gn_stack_bounds();
+	thread->stack_begin = bounds.begin;
+	thread->stack_end = bounds.end;
 	thread->frame = 0;
 	gn_mpi_here = thread;
 	gn_lifecycle_watch_thread(&life, thread);

@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "bare_ticks.h"
-#include "call_stack.h"
 #include "totals_file.h"
 
 #define GN_MPI_CLASSES 65u
@@ -26,7 +25,7 @@ struct gn_mpi_thread {
 	uintptr_t frame; /* of the call that it is in; 0: none; UINTPTR_MAX: nothing is recorded */
 	uint32_t number;
 	struct gn_mpi_chunk chunk;
-	struct gn_stack_bounds stack;
+	uintptr_t stack_begin, stack_end;
 	struct gn_mpi_place **place; /* a hash table: stacks that calls came from */
 	uint32_t places_mask, n_places;
 	struct gn_mpi_site *site; /* a hash table: what is told apart of these */

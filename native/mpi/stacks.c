@@ -183,11 +183,11 @@ static uint32_t frame_of(struct gn_mpi_chunk *chunk, const struct frame_key *key
 
 uint32_t gn_mpi_stack_record(struct gn_mpi_thread *thread, struct gn_mpi_place *place)
 {
+	const struct gn_stack_bounds bounds = {thread->stack_begin, thread->stack_end};
 	struct gn_stack stack;
 	struct frame_key key = {.caller = GN_MPI_NONE};
 
-	gn_stack_unwind(&stack, &place->callers, place->return_address, place->frame,
-			thread->stack);
+	gn_stack_unwind(&stack, &place->callers, place->return_address, place->frame, bounds);
 	pthread_mutex_lock(&shared.lock);
 	for (uint32_t i = stack.n; i-- > 0;) {
 		/* The call, not where it returns to. */

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from commands import gnomon
 from run_programs import EVENTS, GETPPID, compiled
@@ -107,7 +108,9 @@ def run_of(folder: Path, *command: str | Path, status: int = 0) -> Run:
     return run_directory.find(str(folder / "r.gnomon"))
 
 
-def values(opened: Run, outside: tuple[str, ...] = ()) -> dict[tuple[str, ...], list[tuple]]:
+def values(
+    opened: Run, outside: tuple[str, ...] = ()
+) -> dict[tuple[str, ...], list[tuple[Any, ...]]]:
     """Return (inclusive, exclusive, calls) of each location by the functions that lead to it.
 
     Functions that the C library and the loader call are left out, and those given.
@@ -116,13 +119,13 @@ def values(opened: Run, outside: tuple[str, ...] = ()) -> dict[tuple[str, ...], 
         "SELECT region, kind, name, module FROM regions")}  # fmt: skip
     above = {path: (parent, region) for path, parent, region in opened.query(
         "SELECT path, parent, region FROM paths")}  # fmt: skip
-    found: dict[tuple[str, ...], list[tuple]] = {}
+    found: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
     for path, *numbers in opened.query(
         "SELECT path, inclusive, exclusive, calls FROM profile JOIN metrics m USING (metric) "
         f"JOIN paths p USING (path) JOIN regions r USING (region) WHERE m.name = '{GETPPID}' "
         "AND r.kind = 'hpm' AND p.parent >= 0 ORDER BY location"
     ):
-        names = []
+        names: list[str] = []
         while above[path][0] >= 0:
             _, name, module = kinds[above[path][1]]
             if not module.startswith(("libc.so", "ld-linux")) and name not in ("_start", *outside):
