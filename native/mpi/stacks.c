@@ -1,5 +1,4 @@
 /* Call stacks of places, as frames which threads share: a new place is rare. */
-#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
@@ -7,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "call_stack.h"
 #include "places.h"
 
 #define MODULES_MAX 1024u
-#define FRAMES_FIRST 1024u
 #define BUILD_ID_BYTES 32u
 
 struct module {
@@ -18,7 +17,8 @@ struct module {
 	uint32_t number;
 };
 
-struct frame_key {
+struct frame {
+	uint32_t hash, number;
 	uint32_t caller, module;
 	uint64_t offset;
 };
@@ -28,9 +28,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct module module[MODULES_MAX];
 	uint32_t n_modules, n_module_numbers;
-	struct frame_key *frame;
-	uint32_t *slot; /* number + 1 of a frame by its key; 0: free */
-	uint32_t n_frames, room;
+	struct gn_mpi_table frames;
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- modules ---------------------------------------------------------------------------------- */
@@ -119,85 +117,55 @@ static const struct module *module_of(struct gn_mpi_chunk *chunk, uintptr_t addr
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-static uint32_t hash_of(const struct frame_key *key)
-{
-	uint64_t hash = key->offset * 0x9e3779b97f4a7c15u;
-
-	hash ^= ((uint64_t)key->caller << 32 | key->module) * 0xc2b2ae3d27d4eb4fu;
-	return (uint32_t)(hash >> 32);
-}
-
-static uint32_t *slot_of(const struct frame_key *key)
-{
-	const uint32_t mask = 2 * shared.room - 1;
-	uint32_t i = hash_of(key) & mask;
-
-	while (shared.slot[i] && memcmp(&shared.frame[shared.slot[i] - 1], key, sizeof(*key)) != 0)
-		i = (i + 1) & mask;
-	return &shared.slot[i];
-}
-
-static int make_room(void)
-{
-	const uint32_t room = shared.room ? 2 * shared.room : FRAMES_FIRST;
-	struct frame_key *frames;
-	uint32_t *slots;
-
-	if (shared.n_frames < shared.room)
-		return 0;
-	slots = calloc(2 * (size_t)room, sizeof(*slots));
-	frames = slots ? realloc(shared.frame, room * sizeof(*frames)) : NULL;
-	if (!frames) {
-		free(slots);
-		return -ENOMEM;
-	}
-	free(shared.slot);
-	shared.frame = frames;
-	shared.slot = slots;
-	shared.room = room;
-	for (uint32_t i = 0; i < shared.n_frames; i++)
-		*slot_of(&shared.frame[i]) = i + 1;
-	return 0;
-}
-
 /* The number of a frame; GN_MPI_NONE without memory. */
-static uint32_t frame_of(struct gn_mpi_chunk *chunk, const struct frame_key *key)
+static uint32_t frame_of(struct gn_mpi_chunk *chunk, uint32_t caller, uint32_t module,
+			 uint64_t offset)
 {
-	struct gn_mpi_frame_record record = {
-		.caller = key->caller, .module = key->module, .offset = key->offset};
-	uint32_t *slot;
+	const struct gn_mpi_frame_record record = {
+		.frame = shared.frames.n, .caller = caller, .module = module, .offset = offset};
+	const uint32_t hash = gn_mpi_hash(offset, (uint64_t)module << 32 | caller);
+	struct frame *frame;
 
-	if (make_room())
+	if (gn_mpi_table_make_room(&shared.frames, sizeof(*frame)))
 		return GN_MPI_NONE;
-	slot = slot_of(key);
-	if (!*slot) {
-		record.frame = shared.n_frames;
-		shared.frame[shared.n_frames++] = *key;
-		*slot = shared.n_frames;
-		gn_mpi_totals_add(chunk, GN_MPI_FRAME, &record, sizeof(record));
+	for (uint32_t i = hash;; i++) {
+		frame = (struct frame *)shared.frames.entry + (i & shared.frames.mask);
+		if (!frame->hash)
+			break;
+		if (frame->caller == caller && frame->module == module && frame->offset == offset)
+			return frame->number;
 	}
-	return *slot - 1;
+	*frame = (struct frame){hash, shared.frames.n++, caller, module, offset};
+	gn_mpi_totals_add(chunk, GN_MPI_FRAME, &record, sizeof(record));
+	return frame->number;
 }
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
-uint32_t gn_mpi_stack_record(struct gn_mpi_thread *thread, struct gn_mpi_place *place)
+_Static_assert(GN_MPI_FRAMES_CHECKED == GN_STACK_CHECKED, "a place has room for all callers");
+
+uint32_t gn_mpi_stack_record(struct gn_mpi_thread *thread, struct gn_mpi_place *place,
+			     struct gn_mpi_checked *checked)
 {
 	const struct gn_stack_bounds bounds = {thread->stack_begin, thread->stack_end};
+	struct gn_stack_callers callers;
 	struct gn_stack stack;
-	struct frame_key key = {.caller = GN_MPI_NONE};
+	uint32_t caller = GN_MPI_NONE;
 
-	gn_stack_unwind(&stack, &place->callers, place->return_address, place->frame, bounds);
+	gn_stack_unwind(&stack, &callers, place->return_address, place->frame, bounds);
+	place->n_checked = callers.n;
+	for (uint32_t i = 0; i < callers.n; i++)
+		checked[i] =
+			(struct gn_mpi_checked){callers.caller[i].slot, callers.caller[i].address};
 	pthread_mutex_lock(&shared.lock);
 	for (uint32_t i = stack.n; i-- > 0;) {
 		/* The call, not where it returns to. */
 		const uintptr_t address = stack.address[i] - 1;
 		const struct module *module = module_of(&thread->chunk, address);
 
-		key.module = module ? module->number : GN_MPI_NONE;
-		key.offset = module ? address - module->base : address;
-		key.caller = frame_of(&thread->chunk, &key);
+		caller = frame_of(&thread->chunk, caller, module ? module->number : GN_MPI_NONE,
+				  module ? address - module->base : address);
 	}
 	pthread_mutex_unlock(&shared.lock);
-	return key.caller;
+	return caller;
 }

@@ -16,7 +16,7 @@ from gnomon.sampling.python_trampolines import function_and_file, map_of_process
 from gnomon.sampling.sample_file import CUT, FILE, JIT, KERNEL, SampleFile
 from gnomon.sampling.sample_file import Module as SampledModule
 from gnomon.symbols import Module, ModuleFrames, perf_map_frames, resolve
-from gnomon.symbols.code_frames import CodeFrame, code_frames, module_name, unnamed_function
+from gnomon.symbols.code_frames import CodeFrame, module_name, named_frames, unnamed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class FrameNames:
                 maps = self._perf_maps(samples.file.host, module.pid)
                 named = _compiled(maps, samples.place_offsets[places], name)
             elif names is not None:
-                named = code_frames(names, samples.place_offsets[places], name)
+                named = named_frames(names, samples.place_offsets[places], name)
             if named is not None:
                 for place, chain in zip(places.tolist(), named, strict=True):
                     frames[place] = chain
@@ -81,7 +81,7 @@ class FrameNames:
             for place, offset in zip(
                 places.tolist(), samples.place_offsets[places].tolist(), strict=True
             ):
-                function = unnamed_function(name, offset)
+                function = unnamed(name, offset)
                 if module.kind == KERNEL:
                     function = samples.kernel_names.get(place, name)
                 frames[place] = (CodeFrame(function, "" if module.kind == CUT else name),)
@@ -119,7 +119,7 @@ def _compiled(
 ) -> list[tuple[CodeFrame, ...]]:
     """Return the frames of addresses of code that a process compiled."""
     chains: list[tuple[CodeFrame, ...]] = [
-        (CodeFrame(unnamed_function(name, address), name),) for address in addresses.tolist()
+        (CodeFrame(unnamed(name, address), name),) for address in addresses.tolist()
     ]
     rest = np.arange(len(addresses))
     for path in maps:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gnomon.errors import FormatError
 from gnomon.launch.recordings import recordings
+from gnomon.measurement.call_paths import CallPaths
 from gnomon.model.capability_result import Collected
 from gnomon.model.metric import CPU_TIME, WAITING_TIME, Aggregation
 from gnomon.model.region_kinds import THREAD, WAIT
@@ -27,7 +28,6 @@ from gnomon.model.value import Domain, How
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling import wait_tables
 from gnomon.sampling.branch_tables import TaskNumbers, branch_table
-from gnomon.sampling.call_paths import CallPaths
 from gnomon.sampling.data_sources import words
 from gnomon.sampling.frame_names import FrameNames
 from gnomon.sampling.python_call_paths import PythonRecordings

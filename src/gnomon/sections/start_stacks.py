@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gnomon.errors import GnomonError
 from gnomon.model.inlining import PYTHON
 from gnomon.symbols import Address, Module, resolve
-from gnomon.symbols.code_frames import CodeFrame, code_frames, module_name, unnamed_function
+from gnomon.symbols.code_frames import CodeFrame, module_name, named_frames, unnamed
 from gnomon.units import printable
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def resolve_stacks(
     offsets = {module: np.array(sorted(own), np.uint64) for module, own in modules.items()}
     resolution = resolve(offsets)
     for module, frames in resolution.frames.items():
-        chains = code_frames(frames, offsets[module], module_name(module.path))
+        chains = named_frames(frames, offsets[module], module_name(module.path))
         for offset, chain in zip(offsets[module].tolist(), chains, strict=True):
             names[Address(module.path, offset, module.build_id)] = chain
     missing = tuple(
@@ -118,7 +118,7 @@ def _functions(stack: Stack, names: Mapping[Address, tuple[CodeFrame, ...]]) -> 
             yield from names[frame]
         else:
             name = module_name(frame.module) if frame.module else _UNKNOWN
-            yield CodeFrame(unnamed_function(name, frame.offset), name)
+            yield CodeFrame(unnamed(name, frame.offset), name)
 
 
 def stacks_of_processes(

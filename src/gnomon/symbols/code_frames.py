@@ -1,4 +1,4 @@
-"""Functions at lines, as regions of call paths have them, from the frames of addresses."""
+"""Functions at their lines as regions have them, from the frames of a module's addresses."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from gnomon.named_tuple import NamedTuple
-from gnomon.symbols.frames import IS_INLINED, ModuleFrames
+from gnomon.symbols.frames import IS_INLINED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from gnomon.symbols.frames import ModuleFrames
 
 
 class CodeFrame(NamedTuple):
@@ -38,12 +40,12 @@ def module_name(path: str) -> str:
     return path if path.startswith(("[", "(")) else PurePath(path).name or path
 
 
-def unnamed_function(module: str, offset: int) -> str:
+def unnamed(module: str, offset: int) -> str:
     """Return what stands for a function without a name."""
     return module if module.startswith(("[", "(")) else f"{module}+{offset:#x}"
 
 
-def code_frames(
+def named_frames(
     frames: ModuleFrames, offsets: NDArray[np.uint64], name: str
 ) -> Iterator[tuple[CodeFrame, ...]]:
     """Yield the frames of addresses of a module, of each the outermost first."""
@@ -56,11 +58,11 @@ def code_frames(
         own = rows[first[position] : first[position + 1]]
         yield tuple(
             CodeFrame(
-                texts[function] or unnamed_function(name, offset),
+                texts[function] or unnamed(name, offset),
                 name,
                 texts[file],
                 line,
                 bool(flags & IS_INLINED),
             )
             for function, file, line, flags in reversed(own)
-        ) or (CodeFrame(unnamed_function(name, offset), name),)
+        ) or (CodeFrame(unnamed(name, offset), name),)
