@@ -18,6 +18,11 @@ foreach(folder ${folders})
   set_target_properties(gnomon-in-program-${name} PROPERTIES OUTPUT_NAME gnomon_${name}
                                                   C_VISIBILITY_PRESET default)
   target_link_libraries(gnomon-in-program-${name} PRIVATE gnomon-runtime)
+  if(TARGET gnomon-generated-${name})
+    get_target_property(headers gnomon-generated-${name} FOLDERS_OF_HEADERS)
+    target_include_directories(gnomon-in-program-${name} PRIVATE ${headers})
+    add_dependencies(gnomon-in-program-${name} gnomon-generated-${name})
+  endif()
   # Each has a runtime of its own, and the end of a process still comes to it.
   target_link_options(gnomon-in-program-${name} PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,nodelete
                                              -Wl,--no-undefined)
