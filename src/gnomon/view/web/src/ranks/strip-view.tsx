@@ -15,7 +15,7 @@ import { SplitPane } from "../split-pane";
 import { useTheme } from "../theme";
 import type { ViewProps } from "../view-props";
 import { RankSites } from "./rank-sites";
-import { bandAt, bandOf, drawStrip, seriesBands, stripRoom } from "./strip-drawing";
+import { bandAt, bandOf, drawStrip, seriesBands, stripHeight, stripRoom } from "./strip-drawing";
 
 interface Props extends ViewProps {
   readonly choice: ComponentChildren;
@@ -40,9 +40,9 @@ export function StripView(props: Props) {
   const descending = params["rorder"] === "down";
   const part = parseWindow(params["rpart"]);
   const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(0);
+  const [[width, room], setSize] = useState<readonly [number, number]>([0, 0]);
   useEffect(() => {
-    const measure = () => setWidth(box.current?.clientWidth ?? 0);
+    const measure = () => setSize([box.current?.clientWidth ?? 0, box.current?.clientHeight ?? 0]);
     const watch = new ResizeObserver(measure);
     watch.observe(box.current!);
     measure();
@@ -105,7 +105,7 @@ export function StripView(props: Props) {
       {loaded.error && <p class="trouble">{loaded.error}</p>}
       {!values && !loaded.error && <p class="waiting">reading the values</p>}
       <div class="strip-box" ref={box}>
-        {values && <Strips values={values} width={width} location={location} lit={lit} onLight={setLit} onOpen={open} />}
+        {values && <Strips values={values} size={[width, stripHeight(room, values.series.length)]} location={location} lit={lit} onLight={setLit} onOpen={open} />}
       </div>
       {values && <p class="strip-foot" role="status">{bandText(values, lit)}</p>}
     </section>
@@ -151,7 +151,8 @@ function bandText(values: RankValues, band: number): string {
 
 interface StripsProps {
   readonly values: RankValues;
-  readonly width: number;
+  /** Pixels of each strip. */
+  readonly size: readonly [number, number];
   /** Of the chosen rank, -1 for none. */
   readonly location: number;
   readonly lit: number;
@@ -159,15 +160,15 @@ interface StripsProps {
   readonly onOpen: (band: number) => void;
 }
 
-function Strips({ values, width, location, lit, onLight, onOpen }: StripsProps) {
+function Strips({ values, size, location, lit, onLight, onOpen }: StripsProps) {
   const theme = useTheme();
   const box = useRef<HTMLDivElement>(null);
   const selected = location < 0 ? -1 : selectedBand(values, location);
   useEffect(() => {
     box.current?.querySelectorAll("canvas").forEach((canvas, number) => {
-      drawStrip(canvas, values, number, width, lit, selected);
+      drawStrip(canvas, values, number, size, lit, selected);
     });
-  }, [values, width, lit, selected, theme]);
+  }, [values, size[0], size[1], lit, selected, theme]);
   return (
     <div ref={box}>
       {values.series.map((one) => (
@@ -182,9 +183,9 @@ function Strips({ values, width, location, lit, onLight, onOpen }: StripsProps) 
             tabIndex={0}
             role="img"
             aria-label={`${one.title} of ${plural(values.ranks, values.what)}; arrows move from mark to mark, Enter opens one`}
-            onMouseMove={(event) => onLight(bandAt(values, width, event.clientX - event.currentTarget.getBoundingClientRect().left))}
+            onMouseMove={(event) => onLight(bandAt(values, size[0], event.clientX - event.currentTarget.getBoundingClientRect().left))}
             onMouseLeave={() => onLight(-1)}
-            onClick={(event) => onOpen(bandAt(values, width, event.clientX - event.currentTarget.getBoundingClientRect().left))}
+            onClick={(event) => onOpen(bandAt(values, size[0], event.clientX - event.currentTarget.getBoundingClientRect().left))}
             onKeyDown={(event) => {
               const far = event.shiftKey ? 10 : 1;
               const to = { ArrowRight: lit + far, ArrowLeft: lit - far, Home: 0, End: values.n - 1 }[event.key];
