@@ -29,3 +29,30 @@ foreach(folder ${folders})
   install(TARGETS gnomon-in-program-${name} LIBRARY DESTINATION gnomon/${name} COMPONENT capabilities)
   add_dependencies(capability-libraries gnomon-in-program-${name})
 endforeach()
+
+# Wrappers of the MPIs that are here, so that nothing has to be compiled at a user's for these.
+set(compilers "")
+foreach(name mpicc.openmpi mpicc.mpich mpicc)
+  find_program(found NAMES ${name} NO_CACHE)
+  if(found AND (compilers STREQUAL "" OR NOT name STREQUAL "mpicc"))
+    list(APPEND compilers ${found})
+  endif()
+  unset(found)
+endforeach()
+if(compilers)
+  find_package(Python 3.11 REQUIRED COMPONENTS Interpreter)
+  set(compiler ${PROJECT_SOURCE_DIR}/packaging/compile_mpi_wrappers.py)
+  file(GLOB inputs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/gnomon/mpi/*.py
+       ${PROJECT_SOURCE_DIR}/src/gnomon/mpi/*.h ${PROJECT_SOURCE_DIR}/src/gnomon/mpi/*.toml
+       ${PROJECT_SOURCE_DIR}/src/gnomon/mpi/native/entry_points.c ${PROJECT_SOURCE_DIR}/native/mpi/*.h)
+  add_custom_command(
+    OUTPUT mpi-wrappers/stamp
+    COMMAND Python::Interpreter -B ${compiler} mpi-wrappers $<TARGET_FILE:gnomon-mpi>
+            $<TARGET_FILE:gnomon-runtime> $<TARGET_FILE:gnomon-core> -- ${compilers}
+    COMMAND ${CMAKE_COMMAND} -E touch mpi-wrappers/stamp
+    DEPENDS ${compiler} ${inputs} gnomon-mpi gnomon-runtime gnomon-core
+    VERBATIM)
+  add_custom_target(mpi-wrappers ALL DEPENDS mpi-wrappers/stamp)
+  install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mpi-wrappers/ DESTINATION gnomon/mpi/wrappers
+          FILES_MATCHING PATTERN "*.so")
+endif()

@@ -12,6 +12,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from gnomon.mpi.entry_points import c_table, common_entry_points  # noqa: E402
+from gnomon.mpi.entry_points import c_table, common_entry_points
 
 Path(sys.argv[1]).write_text(c_table(common_entry_points()), encoding="utf-8")

@@ -50,10 +50,12 @@ class Parts(NamedTuple):
     Attributes:
         includes: folders of headers.
         archives: static libraries, in the order in which they are linked.
+        entry_points: the source of stubs.
     """
 
     includes: tuple[Path, ...]
     archives: tuple[Path, ...]
+    entry_points: Path
 
 
 def installed_parts() -> Parts:
@@ -61,6 +63,7 @@ def installed_parts() -> Parts:
     return Parts(
         (_INCLUDES, LIBRARY_FOLDER.parent / "include"),
         tuple(LIBRARY_FOLDER / name for name in _ARCHIVES),
+        _INCLUDES / "entry_points.c",
     )
 
 
@@ -146,11 +149,11 @@ def compile_wrappers(header: Header, parts: Parts, target: Path, folder: Path) -
          "-ldl"],
     )  # fmt: skip
     (folder / "entry_points.h").write_text(c_table(further_entry_points(header)), encoding="utf-8")
-    stub, points = folder / "stub.so", parts.includes[0] / "entry_points.c"
+    stub = folder / "stub.so"
     _run(
         header.compiler,
         [*_FLAGS, *_LINK_FLAGS, "-fvisibility=default", f"-I{folder}", *includes, "-o", str(stub),
-         str(points)],
+         str(parts.entry_points)],
     )  # fmt: skip
     stub.replace(stub_of(target))
     library.replace(target)

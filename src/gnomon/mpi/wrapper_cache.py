@@ -12,7 +12,6 @@ import json
 import os
 import platform
 import shutil
-import sys
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -224,7 +223,6 @@ def _compile(root: Path, compiler: str, linked: _Linked) -> None:
         # Another task of the job had the lock before.
         if linked.wrappers.exists():
             return
-        _say(f"compiling wrappers for {linked.name} with {compiler}, once")
         linked.wrappers.parent.mkdir(exist_ok=True)
         with TemporaryDirectory(prefix=".new-", dir=root) as name:
             compile_wrappers(read_header(compiler), installed_parts(), linked.wrappers, Path(name))
@@ -286,8 +284,3 @@ def _locked(root: Path) -> Iterator[None]:
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def _say(text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"gnomon: {text}", file=sys.stderr, flush=True)
