@@ -57,6 +57,14 @@ def shape(ranks: int) -> tuple[int, int, int]:
     return 1 << (power + 2) // 3, 1 << (power + 1) // 3, 1 << power // 3
 
 
+def pairs_of_block(ranks: int, begin: int, end: int) -> int:
+    """Return how many pairs of consecutive ranks send to each other, of those to neighbours."""
+    sides = shape(ranks)[::-1]
+    place = np.stack(np.unravel_index(np.arange(begin, end), sides))
+    apart = np.abs(place[:, :, None] - place[:, None, :]).max(axis=0)
+    return int((apart == 1).sum())
+
+
 def write(path: Path, ranks: int) -> Path:
     """Write a run in which each rank sends to its 26 neighbours and to rank 0; return its path."""
     chance = np.random.default_rng(_SEED)
@@ -65,7 +73,9 @@ def write(path: Path, ranks: int) -> Path:
         "wall_seconds": _SECONDS, "exit_status": 0, "repetitions": 1, "unavailable": [],
         "warnings": [],
     }  # fmt: skip
-    regions = [(at, kind, name, "app", *place) for at, (_, kind, name, *place) in enumerate(SITES)]
+    regions = [
+        (at, kind, name, "app", file, line) for at, (_, kind, name, file, line) in enumerate(SITES)
+    ]
     metrics = [
         (at, name, "bytes" if name == mpi_metrics.SENT else "ns", "", "counted",
          mpi_metrics.COMPONENT, "all", "process", "", "sum", True, False, False)
@@ -83,14 +93,14 @@ def _locations(ranks: int) -> Table:
     """Return the command, a process for each rank, and the ranks that messages are of."""
     table = Table(LOCATIONS)
     table.append((0, -1, "command", "node0", -1, -1, -1, "app"))
-    rank = np.arange(ranks, dtype=np.int32)
-    none = np.full(ranks, -1, dtype=np.int32)
+    every = range(ranks)
     for kind, first in (("process", 1), ("rank", ranks + 1)):
         is_process = kind == "process"
         table.extend(
-            location=rank + first, parent=np.zeros(ranks, dtype=np.int32), kind=[kind] * ranks,
-            host=[f"node{at // RANKS_EACH}" if is_process else "" for at in range(ranks)],
-            rank=rank, pid=1000 + rank if is_process else none, tid=none,
+            location=range(first, first + ranks), parent=[0] * ranks, kind=[kind] * ranks,
+            host=[f"node{rank // RANKS_EACH}" if is_process else "" for rank in every],
+            rank=every, pid=[1000 + rank if is_process else -1 for rank in every],
+            tid=[-1] * ranks,
             name=["app" if is_process else ""] * ranks,
         )  # fmt: skip
     return table

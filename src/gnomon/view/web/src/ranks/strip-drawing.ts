@@ -55,6 +55,7 @@ export function drawStrip(
   values: RankValues,
   number: number,
   [width, high]: readonly [number, number],
+  isStretched: boolean,
   lit: number,
   selected: number,
 ): void {
@@ -62,8 +63,8 @@ export function drawStrip(
   const room = stripRoom(width);
   const series = values.series[number]!;
   const { least, middle, most } = seriesBands(values, number);
-  const ceiling = Math.max(series.max ?? 0, 0);
-  const floor = Math.min(series.min ?? 0, 0);
+  const ceiling = isStretched ? (series.max ?? 0) : Math.max(series.max ?? 0, 0);
+  const floor = isStretched ? (series.min ?? 0) : Math.min(series.min ?? 0, 0);
   const span = ceiling - floor || 1;
   const y = (value: number) => TOP_PX + (1 - (value - floor) / span) * (high - TOP_PX - BOTTOM_PX);
   const x = (band: number) => LEFT_PX + (band / values.n) * room;

@@ -39,6 +39,7 @@ export function StripView(props: Props) {
   const sort = params["rsort"] ?? "rank";
   const descending = params["rorder"] === "down";
   const part = parseWindow(params["rpart"]);
+  const isStretched = params["rstretch"] === "1";
   const box = useRef<HTMLDivElement>(null);
   const [[width, room], setSize] = useState<readonly [number, number]>([0, 0]);
   useEffect(() => {
@@ -98,6 +99,9 @@ export function StripView(props: Props) {
           {descending ? "descending" : "ascending"}
         </button>
         <StripPicker {...props} values={values} />
+        <label class="toggle" title="from the least to the most, instead of from 0">
+          <input type="checkbox" checked={isStretched} onChange={() => setParams({ rstretch: isStretched ? null : "1" })} /> stretch
+        </label>
         <button type="button" class="quiet" disabled={!part} title="all of them (Backspace)" onClick={whole}>
           All
         </button>
@@ -105,7 +109,7 @@ export function StripView(props: Props) {
       {loaded.error && <p class="trouble">{loaded.error}</p>}
       {!values && !loaded.error && <p class="waiting">reading the values</p>}
       <div class="strip-box" ref={box}>
-        {values && <Strips values={values} size={[width, stripHeight(room, values.series.length)]} location={location} lit={lit} onLight={setLit} onOpen={open} />}
+        {values && <Strips values={values} size={[width, stripHeight(room, values.series.length)]} isStretched={isStretched} location={location} lit={lit} onLight={setLit} onOpen={open} />}
       </div>
       {values && <p class="strip-foot" role="status">{bandText(values, lit)}</p>}
     </section>
@@ -153,6 +157,7 @@ interface StripsProps {
   readonly values: RankValues;
   /** Pixels of each strip. */
   readonly size: readonly [number, number];
+  readonly isStretched: boolean;
   /** Of the chosen rank, -1 for none. */
   readonly location: number;
   readonly lit: number;
@@ -160,15 +165,15 @@ interface StripsProps {
   readonly onOpen: (band: number) => void;
 }
 
-function Strips({ values, size, location, lit, onLight, onOpen }: StripsProps) {
+function Strips({ values, size, isStretched, location, lit, onLight, onOpen }: StripsProps) {
   const theme = useTheme();
   const box = useRef<HTMLDivElement>(null);
   const selected = location < 0 ? -1 : selectedBand(values, location);
   useEffect(() => {
     box.current?.querySelectorAll("canvas").forEach((canvas, number) => {
-      drawStrip(canvas, values, number, size, lit, selected);
+      drawStrip(canvas, values, number, size, isStretched, lit, selected);
     });
-  }, [values, size[0], size[1], lit, selected, theme]);
+  }, [values, size[0], size[1], isStretched, lit, selected, theme]);
   return (
     <div ref={box}>
       {values.series.map((one) => (
