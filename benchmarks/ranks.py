@@ -5,7 +5,6 @@ The machine has fewer cores than the job has tasks: what waits for a core is in 
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks.cost import cost_of
+from benchmarks.mpi_job import output_of_job
 from benchmarks.table import Row, Table, interleaved, verdict
 
 _TOOLS = Path(sys.executable).parent
@@ -82,9 +82,11 @@ def _of_sections(
     found = interleaved(
         rounds,
         {
-            "hpmTerminate": lambda: float(_job(folder, mpi, tasks, [str(program)], variables)),
+            "hpmTerminate": lambda: float(
+                output_of_job(folder, mpi, tasks, [str(program)], variables)
+            ),
             "hpmTerminate, HPM_AGGREGATE=average": lambda: float(
-                _job(folder, mpi, tasks, [str(program)], aggregated)
+                output_of_job(folder, mpi, tasks, [str(program)], aggregated)
             ),
         },
     )
@@ -105,35 +107,10 @@ def _job_seconds(
 ) -> Callable[[], float]:
     def measure() -> float:
         begun = time.perf_counter()
-        _job(folder, mpi, tasks, command, variables)
+        output_of_job(folder, mpi, tasks, command, variables)
         return time.perf_counter() - begun
 
     return measure
-
-
-def _job(
-    folder: Path, mpi: str, tasks: int, command: list[str], variables: Mapping[str, str]
-) -> str:
-    """Run a job in a folder of its own and return what it printed; a job that fails ends all."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("HPM_", "GNOMON_"))}
-    options = []
-    if mpi == "openmpi":
-        options = ["--oversubscribe"]
-        if os.geteuid() == 0:
-            environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    with tempfile.TemporaryDirectory(dir=folder) as work:
-        done = subprocess.run(
-            [f"mpirun.{mpi}", *options, "-n", str(tasks), *command],
-            cwd=work,
-            env={**environment, **variables},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode or done.stderr:
-        raise SystemExit(f"ranks: {' '.join(command)} on {tasks} tasks: {done.stderr.strip()}")
-    return done.stdout
 
 
 def _replayed(folder: Path, rows: list[Row], limits: list[str]) -> None:

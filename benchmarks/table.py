@@ -53,6 +53,42 @@ class Table:
         return next((row.value for row in self._rows if row.role == role), None)
 
 
+class Grid(Table):
+    """Subjects by what was measured of each: a column for each way, which need not have all."""
+
+    def __init__(
+        self,
+        title: str,
+        unit: str,
+        columns: Sequence[str],
+        subjects: Mapping[str, Mapping[str, float]],
+        limits: Sequence[str],
+    ) -> None:
+        rows = [
+            Row(f"{subject}, {column}", "", value)
+            for subject, values in subjects.items()
+            for column, value in values.items()
+        ]
+        super().__init__(title, unit, rows, limits)
+        self._columns = tuple(columns)
+        self._subjects = subjects
+
+    def text(self) -> str:
+        """Return the table for people."""
+        width = max(map(len, self._subjects), default=0)
+        wide = [max(len(column), 7) for column in self._columns]
+        heads = "  ".join(f"{column:>{n}}" for column, n in zip(self._columns, wide, strict=True))
+        lines = [f"  {self._unit:<{width}}  {heads}"]
+        for subject, values in self._subjects.items():
+            cells = "  ".join(
+                f"{values[column]:{n}.1f}" if column in values else f"{'':{n}}"
+                for column, n in zip(self._columns, wide, strict=True)
+            )
+            lines.append(f"  {subject:<{width}}  {cells}".rstrip())
+        lines += [f"  {limit}" for limit in self._limits]
+        return "\n".join(lines) + "\n"
+
+
 def interleaved(rounds: int, subjects: Mapping[str, Callable[[], float]]) -> dict[str, float]:
     """Return the median of each subject over rounds in which each runs once, in turn."""
     found: dict[str, list[float]] = {name: [] for name in subjects}

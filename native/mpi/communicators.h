@@ -13,12 +13,11 @@
 
 #include "profile.h"
 
-#define GN_MPI_CACHED 16u
-
 struct gn_mpi_communicator {
 	uint32_t number;
-	int n;	    /* of the ranks that it sends to */
-	int *world; /* by rank; NULL: they are the same */
+	int n;		/* of the ranks that it sends to */
+	int *world;	/* by rank; NULL: they are the same */
+	int has_others; /* that take part in its collectives, and are all of one group */
 };
 
 /* Of the process. An attribute of each communicator leads to what is known of it. */
@@ -29,15 +28,6 @@ static struct {
 	_Atomic uint32_t epoch; /* grows when one is freed, whose handle may come again */
 	int is_up;
 } gn_mpi_all = {.lock = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID};
-
-struct gn_mpi_cached {
-	MPI_Comm handle;
-	uint32_t epoch;
-	const struct gn_mpi_communicator *known;
-};
-
-static __thread struct gn_mpi_cached gn_mpi_cache[GN_MPI_CACHED]
-	__attribute__((tls_model("initial-exec")));
 
 static int gn_mpi_forget(MPI_Comm comm, int keyval, void *value, void *state)
 {
@@ -115,6 +105,7 @@ static const struct gn_mpi_communicator *gn_mpi_meet(struct gn_mpi_thread *threa
 		return NULL;
 	PMPI_Comm_test_inter(comm, &is_inter);
 	known->world = gn_mpi_world_ranks(comm, is_inter, &known->n);
+	known->has_others = !is_inter && known->n > 1;
 	known->number = gn_mpi_all.n;
 	if (PMPI_Comm_set_attr(comm, gn_mpi_all.keyval, known)) {
 		free(known->world);
@@ -126,24 +117,32 @@ static const struct gn_mpi_communicator *gn_mpi_meet(struct gn_mpi_thread *threa
 	return known;
 }
 
+static __attribute__((noinline)) const struct gn_mpi_communicator *
+gn_mpi_look_up(struct gn_mpi_thread *thread, MPI_Comm comm, uint64_t handle, uint64_t epoch)
+{
+	struct gn_mpi_cached *cached = &thread->cached[GN_MPI_CACHED_AT(handle)];
+
+	if (!gn_mpi_all.is_up || comm == MPI_COMM_NULL)
+		return NULL;
+	pthread_mutex_lock(&gn_mpi_all.lock);
+	*cached = (struct gn_mpi_cached){handle, epoch, gn_mpi_meet(thread, comm)};
+	pthread_mutex_unlock(&gn_mpi_all.lock);
+	return cached->known;
+}
+
 /* What is known of a communicator; NULL: MPI is not up, or there is none. */
 static inline const struct gn_mpi_communicator *gn_mpi_known(struct gn_mpi_thread *thread,
 							     MPI_Comm comm)
 {
-	const uint32_t epoch = atomic_load_explicit(&gn_mpi_all.epoch, memory_order_relaxed) + 1;
-	struct gn_mpi_cached *cached;
-	uintptr_t hash = 0;
+	const uint64_t epoch = 1ull + atomic_load_explicit(&gn_mpi_all.epoch, memory_order_relaxed);
+	const struct gn_mpi_cached *cached;
+	uint64_t handle = 0;
 
-	memcpy(&hash, &comm, sizeof(comm));
-	cached = &gn_mpi_cache[(hash ^ hash >> 4 ^ hash >> 10) % GN_MPI_CACHED];
-	if (__builtin_expect(cached->handle == comm && cached->epoch == epoch, 1))
+	memcpy(&handle, &comm, sizeof(comm));
+	cached = &thread->cached[GN_MPI_CACHED_AT(handle)];
+	if (__builtin_expect(cached->handle == handle && cached->epoch == epoch, 1))
 		return cached->known;
-	if (!gn_mpi_all.is_up || comm == MPI_COMM_NULL)
-		return NULL;
-	pthread_mutex_lock(&gn_mpi_all.lock);
-	*cached = (struct gn_mpi_cached){comm, epoch, gn_mpi_meet(thread, comm)};
-	pthread_mutex_unlock(&gn_mpi_all.lock);
-	return cached->known;
+	return gn_mpi_look_up(thread, comm, handle, epoch);
 }
 
 /* Once MPI is up. */

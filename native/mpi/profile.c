@@ -1,9 +1,7 @@
 #include "profile.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -11,13 +9,12 @@
 #include "places.h"
 #include "requests.h"
 
-#define PEERS_FIRST 64u
-
-/* What is sent from a site to a rank. */
-struct gn_mpi_peer {
-	const union gn_mpi_record *site;
+/* What was sent from a site to a rank; with GN_MPI_NO_PEER, how long calls from it waited. */
+struct peer {
+	uint32_t hash;
 	int32_t rank;
-	union gn_mpi_record *record; /* NULL: this slot is free */
+	const union gn_mpi_record *site;
+	union gn_mpi_record *record;
 };
 
 __thread struct gn_mpi_thread *gn_mpi_here;
@@ -176,24 +173,31 @@ uint64_t *gn_mpi_thread_handles(struct gn_mpi_thread *thread, int n)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-static uint32_t class_of(int64_t bytes)
+static inline uint32_t class_of(int64_t bytes)
 {
-	return bytes <= 0   ? 0
-	       : bytes == 1 ? 1
-			    : 65 - (uint32_t)__builtin_clzll((uint64_t)bytes - 1);
+	return bytes <= 1 ? bytes == 1 : 65 - (uint32_t)__builtin_clzll((uint64_t)bytes - 1);
 }
 
-static void add_size(struct gn_mpi_thread *thread, uint32_t routine, int64_t bytes, uint64_t ticks)
+static __attribute__((noinline)) union gn_mpi_record *make_size(struct gn_mpi_thread *thread,
+								uint32_t routine, uint32_t class)
 {
 	const struct gn_mpi_size_record record = {
 		.routine = (uint16_t)routine,
 		.thread = thread->number,
-		.class = class_of(bytes),
+		.class = class,
 	};
-	union gn_mpi_record **size = &thread->size[routine * GN_MPI_CLASSES + record.class];
 
-	if (!*size)
-		*size = gn_mpi_totals_add(&thread->chunk, GN_MPI_SIZE, &record, sizeof(record));
+	return gn_mpi_totals_add(&thread->chunk, GN_MPI_SIZE, &record, sizeof(record));
+}
+
+static inline void add_size(struct gn_mpi_thread *thread, uint32_t routine, int64_t bytes,
+			    uint64_t ticks)
+{
+	const uint32_t class = class_of(bytes);
+	union gn_mpi_record **size = &thread->size[routine * GN_MPI_CLASSES + class];
+
+	if (__builtin_expect(!*size, 0))
+		*size = make_size(thread, routine, class);
 	if (!*size)
 		return;
 	(*size)->size.calls++;
@@ -201,76 +205,70 @@ static void add_size(struct gn_mpi_thread *thread, uint32_t routine, int64_t byt
 	(*size)->size.ticks += ticks;
 }
 
-static struct gn_mpi_peer *find_peer(const struct gn_mpi_thread *thread,
-				     const union gn_mpi_record *site, int32_t rank)
+static union gn_mpi_record *make_peer(struct gn_mpi_thread *thread, const union gn_mpi_record *site,
+				      int32_t rank)
 {
-	const uint64_t hash = ((uintptr_t)site / GN_MPI_RECORD_BYTES + (uint64_t)(uint32_t)rank) *
-			      0x9e3779b97f4a7c15u;
-	uint32_t i = (uint32_t)(hash >> 32) & thread->peers_mask;
-
-	while (thread->peer[i].record &&
-	       (thread->peer[i].site != site || thread->peer[i].rank != rank))
-		i = (i + 1) & thread->peers_mask;
-	return &thread->peer[i];
-}
-
-static int grow_peers(struct gn_mpi_thread *thread)
-{
-	struct gn_mpi_peer *before = thread->peer;
-	const uint32_t n_before = before ? thread->peers_mask + 1 : 0;
-	const uint32_t n = before ? 2 * n_before : PEERS_FIRST;
-
-	thread->peer = calloc(n, sizeof(*thread->peer));
-	if (!thread->peer) {
-		thread->peer = before;
-		return -ENOMEM;
-	}
-	thread->peers_mask = n - 1;
-	for (uint32_t i = 0; i < n_before; i++)
-		if (before[i].record)
-			*find_peer(thread, before[i].site, before[i].rank) = before[i];
-	free(before);
-	return 0;
-}
-
-static void add_messages(struct gn_mpi_thread *thread, const union gn_mpi_record *site,
-			 int32_t rank, int64_t bytes)
-{
-	const struct gn_mpi_messages_record record = {
+	const struct gn_mpi_messages_record messages = {
 		.thread = thread->number,
 		.site = gn_mpi_totals_place(site),
 		.peer = rank,
 	};
-	struct gn_mpi_messages_record *messages;
-	struct gn_mpi_peer *peer;
+	const struct gn_mpi_waiting_record waiting = {
+		.thread = thread->number,
+		.site = gn_mpi_totals_place(site),
+	};
 
-	if ((!thread->peer || 2 * thread->n_peers > thread->peers_mask) && grow_peers(thread))
-		return;
-	peer = find_peer(thread, site, rank);
-	if (!peer->record) {
-		peer->record =
-			gn_mpi_totals_add(&thread->chunk, GN_MPI_MESSAGES, &record, sizeof(record));
-		if (!peer->record)
-			return;
-		peer->site = site;
-		peer->rank = rank;
-		thread->n_peers++;
+	if (rank == GN_MPI_NO_PEER)
+		return gn_mpi_totals_add(&thread->chunk, GN_MPI_WAITING, &waiting, sizeof(waiting));
+	return gn_mpi_totals_add(&thread->chunk, GN_MPI_MESSAGES, &messages, sizeof(messages));
+}
+
+/* NULL without memory. */
+static __attribute__((noinline)) union gn_mpi_record *
+peer_record(struct gn_mpi_thread *thread, const union gn_mpi_record *site, int32_t rank)
+{
+	const uint32_t hash = gn_mpi_hash((uintptr_t)site / GN_MPI_RECORD_BYTES, (uint32_t)rank);
+	struct peer *peer;
+
+	if (gn_mpi_table_make_room(&thread->peers, sizeof(*peer)))
+		return NULL;
+	for (uint32_t i = hash;; i++) {
+		peer = (struct peer *)thread->peers.entry + (i & thread->peers.mask);
+		if (!peer->hash)
+			break;
+		if (peer->site == site && peer->rank == rank)
+			return peer->record;
 	}
-	messages = &peer->record->messages;
-	messages->messages++;
-	messages->bytes += (uint64_t)bytes;
-	if ((uint64_t)bytes > messages->most_bytes)
-		messages->most_bytes = (uint64_t)bytes;
+	peer->record = make_peer(thread, site, rank);
+	if (!peer->record)
+		return NULL;
+	peer->hash = hash;
+	peer->site = site;
+	peer->rank = rank;
+	thread->peers.n++;
+	return peer->record;
+}
+
+static inline void add_message(union gn_mpi_record *record, int64_t bytes)
+{
+	if (!record)
+		return;
+	record->messages.messages++;
+	record->messages.bytes += (uint64_t)bytes;
+	if ((uint64_t)bytes > record->messages.most_bytes)
+		record->messages.most_bytes = (uint64_t)bytes;
 }
 
 void gn_mpi_end(struct gn_mpi_call *call)
 {
+	struct gn_mpi_thread *thread = call->thread;
 	const uint64_t ticks = call->end - call->begin;
+	struct gn_mpi_place *place = gn_mpi_place_of_call(call);
 	struct gn_mpi_site_record *site;
 
-	call->site = gn_mpi_site_of_call(call);
-	if (call->site) {
-		site = &call->site->site;
+	call->site = place ? place->site : NULL;
+	if (place) {
+		site = &place->site->site;
 		site->calls++;
 		site->sent += (uint64_t)call->sent;
 		site->received += (uint64_t)call->received;
@@ -278,12 +276,31 @@ void gn_mpi_end(struct gn_mpi_call *call)
 		if (ticks > site->most_ticks)
 			site->most_ticks = ticks;
 		if (!call->is_pending)
-			add_size(call->thread, call->routine,
-				 call->sent ? call->sent : call->received, ticks);
-		if (call->peer != GN_MPI_NO_PEER)
-			add_messages(call->thread, call->site, call->peer, call->sent);
+			add_size(thread, call->routine, call->sent ? call->sent : call->received,
+				 ticks);
+		if (call->peer != GN_MPI_NO_PEER) {
+			/* Most places send to one rank. */
+			if (__builtin_expect(place->peer != call->peer, 0)) {
+				place->messages = peer_record(thread, place->site, call->peer);
+				place->peer = call->peer;
+			}
+			add_message(place->messages, call->sent);
+		}
 	}
-	call->thread->frame = 0;
+	thread->frame = 0;
+}
+
+void gn_mpi_waited(const struct gn_mpi_call *call, uint64_t ticks)
+{
+	union gn_mpi_record *record;
+
+	if (!ticks || !call->site)
+		return;
+	record = peer_record(call->thread, call->site, GN_MPI_NO_PEER);
+	if (!record)
+		return;
+	record->waiting.calls++;
+	record->waiting.ticks += ticks;
 }
 
 /* What another thread made is added up in a record of this one. */
@@ -319,5 +336,5 @@ void gn_mpi_restart(const struct gn_mpi_call *call, const struct gn_mpi_request 
 	site->site.sent += (uint64_t)request->sent;
 	add_size(call->thread, site->site.routine, request->sent, request->ticks);
 	if (request->peer != GN_MPI_NO_PEER)
-		add_messages(call->thread, site, request->peer, request->sent);
+		add_message(peer_record(call->thread, site, request->peer), request->sent);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "bare_ticks.h"
+#include "table.h"
 #include "totals_file.h"
 
 #define GN_MPI_CLASSES 65u
@@ -19,24 +20,30 @@
 /* Frames whose return addresses must be the same for a place to be the same. */
 #define GN_MPI_FRAMES_CHECKED 16u
 
-struct gn_mpi_place;
-struct gn_mpi_peer;
-struct gn_mpi_site;
+/* Communicators that a thread has called with lately: what is known of these by their handles. */
+#define GN_MPI_CACHED 16u
+/* Handles are small numbers, or addresses of things of some hundred bytes. */
+#define GN_MPI_CACHED_AT(handle) (((handle) ^ (handle) >> 4 ^ (handle) >> 10) % GN_MPI_CACHED)
+
 struct gn_mpi_request;
+
+struct gn_mpi_cached {
+	uint64_t handle;
+	uint64_t epoch; /* 0: none yet */
+	const void *known;
+};
 
 struct gn_mpi_thread {
 	uintptr_t frame; /* of the call that it is in; 0: none; UINTPTR_MAX: nothing is recorded */
 	uint32_t number;
 	struct gn_mpi_chunk chunk;
 	uintptr_t stack_begin, stack_end;
-	struct gn_mpi_place **place; /* a hash table: stacks that calls came from */
-	uint32_t places_mask, n_places;
-	struct gn_mpi_site *site; /* a hash table: what is told apart of these */
-	uint32_t sites_mask, n_sites;
-	struct gn_mpi_peer *peer; /* a hash table, of what was sent from a site to a rank */
-	uint32_t peers_mask, n_peers;
+	struct gn_mpi_table places; /* stacks that calls came from */
+	struct gn_mpi_table sites;  /* what is told apart of these */
+	struct gn_mpi_table peers;  /* what was sent from a site to a rank */
 	union gn_mpi_record **size; /* by routine and class; NULL: not yet */
-	uint64_t *handle;	    /* of requests that its call may complete */
+	struct gn_mpi_cached cached[GN_MPI_CACHED];
+	uint64_t *handle; /* of requests that its call may complete */
 	int handles_room;
 	struct gn_mpi_request *taken; /* of these, before it is known which are complete */
 	int taken_room;
@@ -103,10 +110,7 @@ uint64_t *gn_mpi_thread_handles(struct gn_mpi_thread *thread, int n);
 /* What the call has told is added up; then it is over. */
 void gn_mpi_end(struct gn_mpi_call *call);
 
-/* It is over, and what comes of it is not recorded. */
-static inline void gn_mpi_leave(struct gn_mpi_call *call)
-{
-	call->thread->frame = 0;
-}
+/* Of a call that has ended, how long it waited for the last rank; 0: it did not. */
+void gn_mpi_waited(const struct gn_mpi_call *call, uint64_t ticks);
 
 #endif

@@ -2,19 +2,14 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "places.h"
 
 #define PARTS 64u
-#define PART_FIRST 64u
-#define ABSENT UINT64_MAX
 
-/* A hash table with open addressing, and a lock. */
 struct part {
 	_Alignas(64) atomic_flag lock;
-	struct gn_mpi_request *request;
-	uint32_t mask, n;
+	struct gn_mpi_table table; /* struct gn_mpi_request */
 };
 
 static struct part parts[PARTS];
@@ -32,12 +27,12 @@ int gn_mpi_requests_are_shared(void)
 
 static uint32_t hash_of(uint64_t handle)
 {
-	return (uint32_t)((handle * 0x9e3779b97f4a7c15u) >> 32);
+	return gn_mpi_hash(handle, 0);
 }
 
 static struct part *part_of(uint32_t hash)
 {
-	struct part *part = &parts[hash >> 26];
+	struct part *part = &parts[hash >> 25 & (PARTS - 1)];
 
 	while (is_shared && atomic_flag_test_and_set_explicit(&part->lock, memory_order_acquire))
 		;
@@ -51,38 +46,14 @@ static void leave(struct part *part)
 }
 
 /* That of a handle, or the free one where it would be. */
-static struct gn_mpi_request *find(const struct part *part, uint64_t handle, uint32_t hash)
+static struct gn_mpi_request *find(const struct gn_mpi_table *table, uint64_t handle, uint32_t hash)
 {
-	struct gn_mpi_request *request = &part->request[hash & part->mask];
+	struct gn_mpi_request *request;
 
-	while (request->handle != handle && request->handle != ABSENT) {
-		hash++;
-		request = &part->request[hash & part->mask];
-	}
+	do
+		request = (struct gn_mpi_request *)table->entry + (hash++ & table->mask);
+	while (request->hash && request->handle != handle);
 	return request;
-}
-
-static int grow(struct part *part)
-{
-	const struct part before = {.request = part->request, .mask = part->mask};
-	const uint32_t n = before.request ? 2 * (before.mask + 1) : PART_FIRST;
-
-	part->request = malloc(n * sizeof(*part->request));
-	if (!part->request) {
-		part->request = before.request;
-		return -1;
-	}
-	part->mask = n - 1;
-	for (uint32_t i = 0; i < n; i++)
-		part->request[i].handle = ABSENT;
-	for (uint32_t i = 0; before.request && i <= before.mask; i++) {
-		const struct gn_mpi_request *request = &before.request[i];
-
-		if (request->handle != ABSENT)
-			*find(part, request->handle, hash_of(request->handle)) = *request;
-	}
-	free(before.request);
-	return 0;
 }
 
 /* Enters the part that a handle is in, which is to be left. NULL: nothing is known of it. */
@@ -92,19 +63,25 @@ static struct gn_mpi_request *look_up(uint64_t handle, struct part **part)
 	struct gn_mpi_request *request;
 
 	*part = part_of(hash);
-	request = (*part)->request ? find(*part, handle, hash) : NULL;
-	return request && request->handle == handle ? request : NULL;
+	if (!(*part)->table.n)
+		return NULL;
+	request = find(&(*part)->table, handle, hash);
+	return request->hash ? request : NULL;
+}
+
+static void take_out(struct part *part, struct gn_mpi_request *request)
+{
+	gn_mpi_table_take_out(&part->table, sizeof(*request), request);
 }
 
 void gn_mpi_request_put_back(const struct gn_mpi_request *request)
 {
-	const uint32_t hash = hash_of(request->handle);
-	struct part *part = part_of(hash);
+	struct part *part = part_of(request->hash);
 	struct gn_mpi_request *there;
 
-	if ((part->request && 2 * part->n <= part->mask) || !grow(part)) {
-		there = find(part, request->handle, hash);
-		part->n += there->handle == ABSENT;
+	if (!gn_mpi_table_make_room(&part->table, sizeof(*request))) {
+		there = find(&part->table, request->handle, request->hash);
+		part->table.n += !there->hash;
 		*there = *request;
 	}
 	leave(part);
@@ -113,34 +90,17 @@ void gn_mpi_request_put_back(const struct gn_mpi_request *request)
 void gn_mpi_request_keep(const struct gn_mpi_call *call, uint64_t handle, uint32_t flags)
 {
 	const struct gn_mpi_request request = {
+		.hash = hash_of(handle),
+		.peer = call->peer,
+		.sent = call->sent,
 		.handle = handle,
 		.site = call->site,
 		.thread = call->thread->number,
 		.flags = flags,
 		.ticks = call->end - call->begin,
-		.sent = call->sent,
-		.peer = call->peer,
 	};
 
 	gn_mpi_request_put_back(&request);
-}
-
-/* Those that come behind it may have been pushed there by it. */
-static void take_out(struct part *part, struct gn_mpi_request *request)
-{
-	uint32_t gap = (uint32_t)(request - part->request);
-
-	for (uint32_t i = (gap + 1) & part->mask; part->request[i].handle != ABSENT;
-	     i = (i + 1) & part->mask) {
-		const uint32_t wanted = hash_of(part->request[i].handle) & part->mask;
-
-		if (((i - wanted) & part->mask) >= ((i - gap) & part->mask)) {
-			part->request[gap] = part->request[i];
-			gap = i;
-		}
-	}
-	part->request[gap].handle = ABSENT;
-	part->n--;
 }
 
 int gn_mpi_request_start(const struct gn_mpi_call *call, uint64_t handle)

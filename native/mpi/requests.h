@@ -15,14 +15,15 @@ enum gn_mpi_request_flag {
 };
 
 struct gn_mpi_request {
+	uint32_t hash; /* an entry of a table */
+	/* Of one that persists, what each start sends, and to whom. */
+	int32_t peer;
+	int64_t sent;
 	uint64_t handle;
 	union gn_mpi_record *site; /* that it was made at */
 	uint32_t thread;	   /* that made it */
 	uint32_t flags;
 	uint64_t ticks; /* of the call that started it */
-	/* Of one that persists, what each start sends, and to whom. */
-	int64_t sent;
-	int32_t peer;
 };
 
 /* MPI calls come from several threads at once. */

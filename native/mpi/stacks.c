@@ -1,5 +1,4 @@
 /* Call stacks of places, as frames which threads share: a new place is rare. */
-#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
@@ -12,13 +11,13 @@
 
 #define FRAMES_MAX 512u
 #define MODULES_MAX 1024u
-#define FRAMES_FIRST 1024u
 #define PAGE_BYTES 4096u
 #define BUILD_ID_BYTES 32u
 
 struct stack {
 	const struct gn_mpi_thread *thread;
 	struct gn_mpi_place *place;
+	struct gn_mpi_checked *checked;
 	uintptr_t address[FRAMES_MAX]; /* the innermost first */
 	uint32_t n;
 	int is_outside; /* of wrappers: the caller of MPI has been reached */
@@ -29,7 +28,8 @@ struct module {
 	uint32_t number;
 };
 
-struct frame_key {
+struct frame {
+	uint32_t hash, number;
 	uint32_t caller, module;
 	uint64_t offset;
 };
@@ -39,9 +39,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct module module[MODULES_MAX];
 	uint32_t n_modules, n_module_numbers;
-	struct frame_key *frame;
-	uint32_t *slot; /* number + 1 of a frame by its key; 0: free */
-	uint32_t n_frames, room;
+	struct gn_mpi_table frames;
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- modules ---------------------------------------------------------------------------------- */
@@ -130,64 +128,27 @@ static const struct module *module_of(struct gn_mpi_chunk *chunk, uintptr_t addr
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-static uint32_t hash_of(const struct frame_key *key)
-{
-	uint64_t hash = key->offset * 0x9e3779b97f4a7c15u;
-
-	hash ^= ((uint64_t)key->caller << 32 | key->module) * 0xc2b2ae3d27d4eb4fu;
-	return (uint32_t)(hash >> 32);
-}
-
-static uint32_t *slot_of(const struct frame_key *key)
-{
-	const uint32_t mask = 2 * shared.room - 1;
-	uint32_t i = hash_of(key) & mask;
-
-	while (shared.slot[i] && memcmp(&shared.frame[shared.slot[i] - 1], key, sizeof(*key)) != 0)
-		i = (i + 1) & mask;
-	return &shared.slot[i];
-}
-
-static int make_room(void)
-{
-	const uint32_t room = shared.room ? 2 * shared.room : FRAMES_FIRST;
-	struct frame_key *frames;
-	uint32_t *slots;
-
-	if (shared.n_frames < shared.room)
-		return 0;
-	slots = calloc(2 * (size_t)room, sizeof(*slots));
-	frames = slots ? realloc(shared.frame, room * sizeof(*frames)) : NULL;
-	if (!frames) {
-		free(slots);
-		return -ENOMEM;
-	}
-	free(shared.slot);
-	shared.frame = frames;
-	shared.slot = slots;
-	shared.room = room;
-	for (uint32_t i = 0; i < shared.n_frames; i++)
-		*slot_of(&shared.frame[i]) = i + 1;
-	return 0;
-}
-
 /* The number of a frame; GN_MPI_NONE without memory. */
-static uint32_t frame_of(struct gn_mpi_chunk *chunk, const struct frame_key *key)
+static uint32_t frame_of(struct gn_mpi_chunk *chunk, uint32_t caller, uint32_t module,
+			 uint64_t offset)
 {
-	struct gn_mpi_frame_record record = {
-		.caller = key->caller, .module = key->module, .offset = key->offset};
-	uint32_t *slot;
+	const struct gn_mpi_frame_record record = {
+		.frame = shared.frames.n, .caller = caller, .module = module, .offset = offset};
+	const uint32_t hash = gn_mpi_hash(offset, (uint64_t)module << 32 | caller);
+	struct frame *frame;
 
-	if (make_room())
+	if (gn_mpi_table_make_room(&shared.frames, sizeof(*frame)))
 		return GN_MPI_NONE;
-	slot = slot_of(key);
-	if (!*slot) {
-		record.frame = shared.n_frames;
-		shared.frame[shared.n_frames++] = *key;
-		*slot = shared.n_frames;
-		gn_mpi_totals_add(chunk, GN_MPI_FRAME, &record, sizeof(record));
+	for (uint32_t i = hash;; i++) {
+		frame = (struct frame *)shared.frames.entry + (i & shared.frames.mask);
+		if (!frame->hash)
+			break;
+		if (frame->caller == caller && frame->module == module && frame->offset == offset)
+			return frame->number;
 	}
-	return *slot - 1;
+	*frame = (struct frame){hash, shared.frames.n++, caller, module, offset};
+	gn_mpi_totals_add(chunk, GN_MPI_FRAME, &record, sizeof(record));
+	return frame->number;
 }
 
 /* --- unwinding -------------------------------------------------------------------------------- */
@@ -207,8 +168,8 @@ static void check_later(struct stack *stack, uintptr_t slot, uintptr_t address)
 	    (!is_own && slot / PAGE_BYTES != place->frame / PAGE_BYTES) ||
 	    *(const uintptr_t *)slot != address)
 		return;
-	place->checked[place->n_checked].slot = slot;
-	place->checked[place->n_checked++].address = address;
+	stack->checked[place->n_checked].slot = slot;
+	stack->checked[place->n_checked++].address = address;
 }
 
 static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *context, void *argument)
@@ -228,10 +189,11 @@ static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *context, void *
 	return _URC_NO_REASON;
 }
 
-uint32_t gn_mpi_stack_record(struct gn_mpi_thread *thread, struct gn_mpi_place *place)
+uint32_t gn_mpi_stack_record(struct gn_mpi_thread *thread, struct gn_mpi_place *place,
+			     struct gn_mpi_checked *checked)
 {
-	struct stack stack = {.thread = thread, .place = place};
-	struct frame_key key = {.caller = GN_MPI_NONE};
+	struct stack stack = {.thread = thread, .place = place, .checked = checked};
+	uint32_t caller = GN_MPI_NONE;
 
 	_Unwind_Backtrace(look_at_frame, &stack);
 	if (!stack.n)
@@ -242,10 +204,9 @@ uint32_t gn_mpi_stack_record(struct gn_mpi_thread *thread, struct gn_mpi_place *
 		const uintptr_t address = stack.address[i] - 1;
 		const struct module *module = module_of(&thread->chunk, address);
 
-		key.module = module ? module->number : GN_MPI_NONE;
-		key.offset = module ? address - module->base : address;
-		key.caller = frame_of(&thread->chunk, &key);
+		caller = frame_of(&thread->chunk, caller, module ? module->number : GN_MPI_NONE,
+				  module ? address - module->base : address);
 	}
 	pthread_mutex_unlock(&shared.lock);
-	return key.caller;
+	return caller;
 }

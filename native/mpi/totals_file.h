@@ -50,8 +50,13 @@ struct gn_mpi_header {
 	int32_t n_ranks;
 	int32_t thread_level;
 	uint32_t zero;
+	/* What was measured of the profile itself, in ticks: a call; and of an operation that has a
+	 * request, what that and its completion cost beyond the calls. 0: not measured. */
+	uint64_t cost_ticks_call, cost_ticks_nonblocking;
 	char host[256];
-	char library[256]; /* MPI_Get_library_version's first line */
+	char library[256];  /* MPI_Get_library_version's first line */
+	char name[16];	    /* of the process, as the kernel has it */
+	char program[1024]; /* the path of what it executes */
 };
 
 enum gn_mpi_kind {
@@ -64,6 +69,7 @@ enum gn_mpi_kind {
 	GN_MPI_FRAME,
 	GN_MPI_MODULE,
 	GN_MPI_TEXT,
+	GN_MPI_WAITING,
 };
 
 struct gn_mpi_thread_record {
@@ -144,6 +150,18 @@ struct gn_mpi_text_record {
 	char text[48];
 };
 
+/* How long calls from a site waited for the last rank to come, where a barrier told: a part of the
+ * site's ticks. */
+struct gn_mpi_waiting_record {
+	uint16_t kind, zero;
+	uint32_t thread;
+	uint32_t site; /* by its place among the records */
+	uint32_t zero_12;
+	uint64_t calls; /* that a barrier came before */
+	uint64_t ticks;
+	uint64_t zero_32[4];
+};
+
 union gn_mpi_record {
 	_Atomic uint16_t kind;
 	struct gn_mpi_thread_record thread;
@@ -154,6 +172,7 @@ union gn_mpi_record {
 	struct gn_mpi_frame_record frame;
 	struct gn_mpi_module_record module;
 	struct gn_mpi_text_record text;
+	struct gn_mpi_waiting_record waiting;
 };
 
 /* Where a thread takes its records. */

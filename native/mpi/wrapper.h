@@ -15,8 +15,14 @@
 #include "profile.h"
 #include "requests.h"
 
+/* Whether a barrier before each collective operation tells how long ranks wait for the last. */
+static int gn_mpi_has_barriers;
+
 __attribute__((constructor)) static void gn_mpi_load(void)
 {
+	const char *barriers = getenv("GNOMON_MPI_BARRIER");
+
+	gn_mpi_has_barriers = barriers && !strcmp(barriers, "1");
 	gn_mpi_profile_begin(gn_mpi_names, GN_MPI_ROUTINES);
 }
 
@@ -54,6 +60,26 @@ static inline void gn_mpi_set_peer(struct gn_mpi_call *call, MPI_Comm comm, int 
 
 	call->communicator = known ? known->number : GN_MPI_NONE;
 	call->peer = gn_mpi_world_rank(known, rank);
+}
+
+/*
+ * Until all ranks have come to a collective operation, where that is asked for: ticks, 0 if there
+ * is nothing to wait for. All ranks of a communicator have to ask for it. Not for an
+ * inter-communicator, where one group of an operation need not call it.
+ */
+static inline uint64_t gn_mpi_wait_for_all(const struct gn_mpi_call *call, MPI_Comm comm)
+{
+	const struct gn_mpi_communicator *known;
+	uint64_t begin;
+
+	if (!gn_mpi_has_barriers)
+		return 0;
+	known = gn_mpi_known(call->thread, comm);
+	if (!known || !known->has_others)
+		return 0;
+	begin = gn_bare_ticks(gn_mpi_uses_counter);
+	PMPI_Barrier(comm);
+	return gn_bare_ticks(gn_mpi_uses_counter) - begin;
 }
 
 /* --- requests --------------------------------------------------------------------------------- */

@@ -47,15 +47,22 @@ def mpi_of(library: Path) -> Mpi:
 
 
 def profile(
-    library: Path, folder: Path, ranks: int, *command: str | Path, status: int | None = 0
+    library: Path,
+    folder: Path,
+    ranks: int,
+    *command: str | Path,
+    status: int | None = 0,
+    variables: tuple[str, ...] = (),
+    says: str | None = None,
 ) -> list[TotalsFile]:
-    """Return what each rank of a job left, by rank."""
+    """Return what each rank of a job left, by rank; the job `says` so much."""
     staging = folder / "staging"
     staging.mkdir()
-    settings = (f"LD_PRELOAD={library}", f"GNOMON_RUN_DIR={staging}")
+    settings = (f"LD_PRELOAD={library}", f"GNOMON_RUN_DIR={staging}", *variables)
     job = launch(
         mpi_of(library), ranks, "env", *settings, *command, folder=folder, status=status, tries=1
     )
+    assert says is None or job.out == says, job.said
     files = [read_totals(path) for path in staging.glob(f"*{SUFFIX}")]
     assert sorted(file.rank for file in files) == list(range(ranks)), job.said
     return sorted(files, key=lambda file: file.rank)
@@ -137,3 +144,51 @@ def test_a_rank_that_is_killed_leaves_what_it_did(library: Path, tmp_path: Path)
         assert sums([file], "calls")["MPI_Send"] == THREADS * 100
         assert not file.is_finalized
     assert not files[1].is_closed
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_barrier_tells_how_long_collectives_wait_for_the_last(
+    library: Path, tmp_path: Path, is_asked: bool
+) -> None:
+    program = build(mpi_of(library), PROGRAMS / "barriers.c", tmp_path)
+    variables = ("GNOMON_MPI_BARRIER=1",) if is_asked else ()
+    # Only without barriers rank 0 may be through before rank 1 comes.
+    says = "early 0\n" if is_asked else None
+    files = profile(
+        library, tmp_path, 2, program, tmp_path / "made", variables=variables, says=says
+    )
+    for file in files:
+        expected = {"MPI_Bcast": 1, "MPI_Allreduce": 3, "MPI_Barrier": 1} if is_asked else {}
+        assert waited(file) == expected
+
+
+def waited(file: TotalsFile) -> dict[str, int]:
+    """Return how many calls of each routine a barrier came before."""
+    sites = dict(zip(file.site_places.tolist(), file.sites, strict=True))
+    calls: dict[str, int] = {}
+    for waiting in file.waiting:
+        site = sites[int(waiting["site"])]
+        name = file.routines[site["routine"]]
+        calls[name] = calls.get(name, 0) + int(waiting["calls"])
+        assert 0 < waiting["ticks"] <= site["ticks"]
+    return calls
+
+
+def test_a_barrier_comes_once_before_a_call_from_fortran(library: Path, tmp_path: Path) -> None:
+    options = ("-DMODULE_MPI", "-fallow-argument-mismatch")
+    program = build(mpi_of(library), PROGRAMS / "fortran_calls.F90", tmp_path, *options)
+    files = profile(library, tmp_path, 2, program, variables=("GNOMON_MPI_BARRIER=1",))
+    for file in files:
+        calls = waited(file)
+        assert calls == {"MPI_Barrier": 3, "MPI_Allreduce": 1, "MPI_Allgather": 1,
+                         "MPI_Allgatherv": 1, "MPI_Bcast": 1}  # fmt: skip
+
+
+def test_a_barrier_changes_no_count(library: Path, tmp_path: Path) -> None:
+    program = build(mpi_of(library), PROGRAMS / "calls.c", tmp_path, "-Wno-stringop-overflow")
+    files = profile(library, tmp_path, 4, program, str(tmp_path / "data"),
+                    variables=("GNOMON_MPI_BARRIER=1",))  # fmt: skip
+    calls, sent = sums(files, "calls"), sums(files, "sent")
+    for name, quantities in CALLS.items():
+        assert calls[name] == sum(quantities.values()), name
+    assert sent["MPI_Allreduce"] == sum(n * one[0] for one, n in CALLS["MPI_Allreduce"].items())

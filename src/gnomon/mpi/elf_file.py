@@ -34,7 +34,12 @@ class _Elf:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         head = self.read(0, 64)
-        if head[:4] != b"\x7fELF" or head[4] not in (1, 2) or head[5] not in (1, 2):
+        if (
+            len(head) < 52
+            or head[:4] != b"\x7fELF"
+            or head[4] not in (1, 2)
+            or head[5] not in (1, 2)
+        ):
             raise ValueError("no ELF file")
         self.order = "<" if head[5] == 1 else ">"
         self.is_64 = head[4] == 2

@@ -24,6 +24,7 @@ from gnomon.mpi.wrapper_source import (
     start_flags,
     tells_peer,
     verb,
+    waits,
 )
 from gnomon.named_tuple import NamedTuple
 
@@ -225,15 +226,18 @@ class _Interposers:
                 "return gn_result;",
             ]
         declared, before, replaced, after = self._statuses()
-        lines = ["struct gn_mpi_call gn_call;", "MPI_Fint gn_own_error, *gn_error;", *declared, ""]
+        comm = self._first("COMMUNICATOR")
+        waiting, waited = waits(self.routine, self._arguments()[comm.name] if comm else "")
+        lines = ["struct gn_mpi_call gn_call;", "MPI_Fint gn_own_error, *gn_error;", *declared]
+        lines += [*waiting[:1], ""]
         # Of mpi_f08, the error is optional.
         lines.append("gn_error = ierror ? ierror : &gn_own_error;")
         lines += [*begun, f"\t{{ {plain}; return; }}"]
         lines += ["gn_mpi_down(&gn_call);"] if self.routine.name in DOWN else []
-        lines += [*before, *self._told_before()]
+        lines += [*before, *self._told_before(), *waiting[1:]]
         lines += [f"gn_own({', '.join(self._passed(replaced, 'gn_error'))});", stop, *after]
         lines += _if_successful(self._told(bool(replaced)))
-        return [*lines, "gn_mpi_end(&gn_call);", *_if_successful(self._started())]
+        return [*lines, "gn_mpi_end(&gn_call);", *waited, *_if_successful(self._started())]
 
     def _arguments(self) -> dict[str, str]:
         """Return C for each parameter, as the expressions of bytes.toml want it."""

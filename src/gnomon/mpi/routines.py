@@ -173,6 +173,16 @@ class Routine(NamedTuple):
         return self.position("COMMUNICATOR", ("in", "inout"))
 
     @property
+    def may_wait_for_all(self) -> bool:
+        """Whether it is a collective that all ranks of its communicator call, and wait for."""
+        return (
+            self.routine_class == COLLECTIVE
+            and self.mode == BLOCKING
+            and not self.is_neighbourhood
+            and self.communicator is not None
+        )
+
+    @property
     def window(self) -> int | None:
         """Where its window is."""
         return self.position("WINDOW", ("in", "inout"))

@@ -35,10 +35,11 @@ _HEADER = (
     ("flags", "u4"), ("features", "u8"), ("n_routines", "u4"), ("pid", "u4"), ("names", "u8"),
     ("records", "u8"), ("tail", "u8"), ("lost", "u8"), ("realtime_ns", "u8"), ("ticks", "u8"),
     ("ticks_hz", "f8"), ("up_ticks", "u8"), ("down_ticks", "u8"), ("rank", "i4"),
-    ("n_ranks", "i4"), ("thread_level", "i4"), ("zero", "u4"), ("host", "S256"),
-    ("library", "S256"),
+    ("n_ranks", "i4"), ("thread_level", "i4"), ("zero", "u4"), ("cost_ticks_call", "u8"),
+    ("cost_ticks_nonblocking", "u8"), ("host", "S256"), ("library", "S256"),
+    ("name", "S16"), ("program", "S1024"),
 )  # fmt: skip
-_HEADER_BYTES = 640
+_HEADER_BYTES = 1696
 # By their numbers, behind the kind itself.
 _KINDS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "thread": (1, (("zero", "u2"), ("thread", "u4"), ("tid", "i4"), ("pad", "u4"),
@@ -57,6 +58,8 @@ _KINDS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "module": (7, (("build_id_bytes", "u2"), ("module", "u4"), ("build_id", "V32"))),
     "text": (8, (("of", "u2"), ("number", "u4"), ("part", "u4"), ("zero", "u4"),
                  ("text", "S48"))),
+    "waiting": (9, (("zero", "u2"), ("thread", "u4"), ("site", "u4"), ("pad", "u4"),
+                    ("calls", "u8"), ("ticks", "u8"))),
 }  # fmt: skip
 _TEXT_PARTS_MOST = 1024
 
@@ -68,6 +71,9 @@ class TotalsFile(NamedTuple):
         path: the file.
         host: where the process ran.
         pid: its number there.
+        name: what the kernel calls it.
+        program: the path of what it executed.
+        realtime_ns: when the file was made, in nanoseconds since 1970.
         rank: in MPI_COMM_WORLD, -1 where MPI was never up.
         n_ranks: of MPI_COMM_WORLD.
         library: what the MPI calls itself.
@@ -76,11 +82,15 @@ class TotalsFile(NamedTuple):
         lost: records that there was no room for.
         ticks_hz: ticks of times in a second.
         up_ticks: between MPI_Init and MPI_Finalize; 0 where one of them was not called.
+        cost_ticks_call: what the profile adds to a call, as the process measured it; 0: it did not.
+        cost_ticks_nonblocking: what it adds to an operation that has a request, with its
+            completion, beyond that of the calls.
         routines: their names by number.
         sites: of struct gn_mpi_site_record; `messages` have their places among all records.
         site_places: the place of each of `sites`.
         sizes: of struct gn_mpi_size_record.
         messages: of struct gn_mpi_messages_record.
+        waiting: of struct gn_mpi_waiting_record, with places of sites likewise.
         communicators: of struct gn_mpi_communicator_record.
         frames: of struct gn_mpi_frame_record.
         modules: of struct gn_mpi_module_record.
@@ -90,6 +100,9 @@ class TotalsFile(NamedTuple):
     path: Path
     host: str
     pid: int
+    name: str
+    program: str
+    realtime_ns: int
     rank: int
     n_ranks: int
     library: str
@@ -98,11 +111,14 @@ class TotalsFile(NamedTuple):
     lost: int
     ticks_hz: float
     up_ticks: int
+    cost_ticks_call: int
+    cost_ticks_nonblocking: int
     routines: tuple[str, ...]
     sites: NDArray[np.void]
     site_places: NDArray[np.int64]
     sizes: NDArray[np.void]
     messages: NDArray[np.void]
+    waiting: NDArray[np.void]
     communicators: NDArray[np.void]
     frames: NDArray[np.void]
     modules: NDArray[np.void]
@@ -156,6 +172,9 @@ def read_totals(path: Path) -> TotalsFile:
         path=path,
         host=_text(header["host"]),
         pid=int(header["pid"]),
+        name=_text(header["name"]),
+        program=_text(header["program"]),
+        realtime_ns=int(header["realtime_ns"]),
         rank=int(header["rank"]),
         n_ranks=int(header["n_ranks"]),
         library=_text(header["library"]),
@@ -164,6 +183,8 @@ def read_totals(path: Path) -> TotalsFile:
         lost=int(header["lost"]),
         ticks_hz=float(header["ticks_hz"]),
         up_ticks=max(down - up, 0) if up and down else 0,
+        cost_ticks_call=int(header["cost_ticks_call"]),
+        cost_ticks_nonblocking=int(header["cost_ticks_nonblocking"]),
         routines=tuple(
             _text(name) for name in np.frombuffer(content, f"S{_NAME_BYTES}", n_routines, names)
         ),
@@ -171,6 +192,7 @@ def read_totals(path: Path) -> TotalsFile:
         site_places=places["site"],
         sizes=columns["size"],
         messages=columns["messages"],
+        waiting=columns["waiting"],
         communicators=columns["communicator"],
         frames=columns["frame"],
         modules=columns["module"],

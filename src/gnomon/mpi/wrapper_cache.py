@@ -135,7 +135,7 @@ def _mpi_names(word: str) -> tuple[str, ...]:
 
 def _is_mpi(name: str) -> bool:
     """Return whether a library is one for C: those for Fortran need it."""
-    stem = name.partition(".so")[0]
+    stem = Path(name).name.partition(".so")[0]
     return stem.startswith("libmpi") and not stem.startswith(
         ("libmpi_mpifh", "libmpi_use", "libmpi_cxx", "libmpifort", "libmpicxx", "libmpichf",
          "libmpichcxx")
@@ -185,7 +185,7 @@ def _provide(
         all_linked.append(linked)
         missing.discard(linked.name)
     # Without a compiler there may still be wrappers for all compatible builds of a library.
-    missing = {name for name in missing if not (prebuilt / f"{name}.so").exists()}
+    missing = {name for name in missing if not (prebuilt / f"{Path(name).name}.so").exists()}
     if missing and not problems:
         what = " or ".join(sorted(missing))
         problems.append(f"no compiler wrapper here links {what}; name it: MPICC=mpicc")

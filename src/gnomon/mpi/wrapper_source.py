@@ -226,15 +226,17 @@ def _body(wrapper: Wrapper) -> list[str]:
     returns = function.result != "void"
     declared = ["struct gn_mpi_call gn_call;", *own.declarations]
     declared += [f"{function.result} gn_result;"] if returns else []
+    waiting, waited = waits(routine, wrapper.argument(routine.communicator))
+    declared += waiting[:1]
     plain = f"return {_call(function)};" if returns else f"{{ {_call(function)}; return; }}"
     lines = [*declared, ""]
     lines += [f"if (!{verb(routine, 'begin')}(&gn_call, {wrapper.identifier}, GN_PLACE))"]
-    lines += [f"\t{plain}", *own.before, *_before(wrapper)]
+    lines += [f"\t{plain}", *own.before, *_before(wrapper), *waiting[1:]]
     lines += ["gn_mpi_down(&gn_call);"] if function.name in DOWN else []
     lines.append(f"{'gn_result = ' if returns else ''}{_call(function, own.replaced)};")
     lines += [f"{verb(routine, 'stop')}(&gn_call);", *own.after]
     lines += _if_successful(function, _after(wrapper, own.status))
-    lines += ["gn_mpi_end(&gn_call);", *_if_successful(function, _started(wrapper))]
+    lines += ["gn_mpi_end(&gn_call);", *waited, *_if_successful(function, _started(wrapper))]
     return [*lines, "return gn_result;"] if returns else lines
 
 
@@ -333,6 +335,14 @@ def in_parts(definitions: Collection[tuple[Routine, str]]) -> str:
 
 def _is_quick(routine: Routine) -> bool:
     return routine.routine_class in (POINT_TO_POINT, ONE_SIDED) or routine.name in _QUICK
+
+
+def waits(routine: Routine, communicator: str) -> tuple[list[str], list[str]]:
+    """Return a declaration and what waits for all ranks to come, and what tells of that wait."""
+    if not routine.may_wait_for_all or not communicator:
+        return [], []
+    wait = f"gn_waited = gn_mpi_wait_for_all(&gn_call, {communicator});"
+    return ["uint64_t gn_waited;", wait], ["gn_mpi_waited(&gn_call, gn_waited);"]
 
 
 def tells_peer(routine: Routine) -> bool:

@@ -45,6 +45,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	/* The launcher ends rank 0 as well: once that has sent all. */
+	if (argc > 2)
+		MPI_Barrier(MPI_COMM_WORLD);
 	if (argc > 2 && rank == 1)
 		kill(getpid(), SIGKILL);
 	if (argc > 2)

@@ -216,6 +216,8 @@ uintptr_t gn_mpi_find(const char *name, int *is_final)
 		symbol = next(RTLD_NEXT, name);
 	if (!symbol && here.mpi)
 		symbol = next(here.mpi, name);
+	/* What was not there is no error that the program should hear of. */
+	dlerror();
 	*is_final = symbol != NULL;
 	return symbol ? (uintptr_t)symbol : nothing(name);
 }

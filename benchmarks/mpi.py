@@ -1,0 +1,123 @@
+"""What the profile of MPI adds to calls, beside two floors and other profilers.
+
+MPI_x, PMPI_x and floors take turns in one process (`native/bench_mpi.c`). The wrappers are those
+that are generated for the MPI, with all that `gnomon run` has of them. Other profilers are
+libraries that are preloaded likewise: their paths, with ":" between, in GNOMON_BENCH_OPENMPI and
+GNOMON_BENCH_MPICH, each built with that MPI.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from statistics import median
+
+from benchmarks.mpi_job import environment, output_of_job
+from benchmarks.table import Grid, verdict
+
+_MPIS = ("openmpi", "mpich")
+_ROOT = Path(__file__).parents[1]
+_SOURCE = _ROOT / "benchmarks" / "native" / "bench_mpi.c"
+_BLOCKS = "2000"
+# Nanoseconds more than PMPI_x: a call, and an operation that has a request, with its completion.
+_CALL_LIMIT, _OPERATION_LIMIT = 35.0, 60.0
+_LIMITS = {
+    "Comm_rank": _CALL_LIMIT, "Iprobe": _CALL_LIMIT, "Test": _CALL_LIMIT,
+    "Send-to-self": _CALL_LIMIT, "Irecv+Wait": _OPERATION_LIMIT, "Isend+Wait": _OPERATION_LIMIT,
+    "Irecv+Test": _OPERATION_LIMIT, "Irecv+Isend+Waitall": _OPERATION_LIMIT,
+}  # fmt: skip
+_GNOMON = "gnomon"
+
+
+def run(rounds: int) -> Grid:
+    """Return nanoseconds that are added, by MPI and what is called."""
+    columns = ["PMPI_x", "floor", "with sites", "no profiler", _GNOMON]
+    rows: dict[str, dict[str, float]] = {}
+    notes: list[str] = []
+    for mpi in _MPIS:
+        if shutil.which(f"mpicc.{mpi}") is None:
+            notes.append(f"{mpi}: not here")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            measured = _measured(mpi, Path(folder), max(3, rounds // 4), notes)
+        for name, values in measured.items():
+            rows[f"{mpi} {name}"] = values
+            columns += [it for it in values if it not in columns]
+            if name in _LIMITS:
+                notes.append(verdict(f"{mpi} {name}", values[_GNOMON], _LIMITS[name], "ns"))
+    return Grid("mpi", "ns", columns, rows, notes)
+
+
+def _measured(mpi: str, folder: Path, rounds: int, notes: list[str]) -> dict[str, dict[str, float]]:
+    """Return the columns of each subject, medians of rounds in which all profilers take turns."""
+    program = folder / "bench_mpi"
+    _compile(mpi, "-o", program, "-Wno-stringop-overflow", _SOURCE)
+    preloads = {"no profiler": "", _GNOMON: str(_wrappers(mpi, folder)), **_rivals(mpi, notes)}
+    found: dict[str, dict[str, list[float]]] = {}
+    for _ in range(rounds):
+        for profiler, library in preloads.items():
+            for ranks in (1, 2):
+                _round(_run(mpi, ranks, library, program, folder), profiler, found)
+    return {
+        subject: {column: median(values) for column, values in columns.items()}
+        for subject, columns in found.items()
+    }
+
+
+def _round(printed: str, profiler: str, found: dict[str, dict[str, list[float]]]) -> None:
+    for line in printed.splitlines():
+        name, operations, *ns = line.split()
+        plain, profiled, floor, sites = (float(word) for word in ns)
+        columns = found.setdefault(name, {})
+        added = {
+            "PMPI_x": plain,
+            "floor": (floor - plain) / int(operations),
+            "with sites": (sites - plain) / int(operations),
+            profiler: (profiled - plain) / int(operations),
+        }
+        for column, value in added.items():
+            columns.setdefault(column, []).append(value)
+
+
+def _run(mpi: str, ranks: int, library: str, program: Path, folder: Path) -> str:
+    """Return the lines that the program prints; a profiler may print others."""
+    run = folder / "run"
+    shutil.rmtree(run, ignore_errors=True)
+    run.mkdir()
+    preload = [f"LD_PRELOAD={library}"] if library else []
+    command: list[str | Path] = ["env", *preload, f"GNOMON_RUN_DIR={run}", program, _BLOCKS]
+    printed = output_of_job(folder, mpi, ranks, command, is_quiet=False)
+    lines = [line for line in printed.splitlines() if line.startswith("= ")]
+    return "\n".join(line.removeprefix("= ") for line in lines)
+
+
+def _rivals(mpi: str, notes: list[str]) -> dict[str, str]:
+    variable = f"GNOMON_BENCH_{mpi.upper()}"
+    paths = [path for path in os.environ.get(variable, "").split(":") if path]
+    if not paths:
+        notes.append(f"other profilers of {mpi}: not here ({variable} names none)")
+    return {Path(path).name.removeprefix("lib").partition(".")[0]: path for path in paths}
+
+
+def _wrappers(mpi: str, folder: Path) -> Path:
+    from gnomon.mpi.fortran_source import fortran_source
+    from gnomon.mpi.header import read_header
+    from gnomon.mpi.wrapper_source import wrapper_source
+
+    header = read_header(f"mpicc.{mpi}")
+    source, library = folder / "wrappers.c", folder / "libwrappers.so"
+    source.write_text(wrapper_source(header, fortran_source(header)))
+    folders = (f"-I{_ROOT / 'native' / name}" for name in ("mpi", "include", "core", "runtime"))
+    native = [file for name in ("mpi", "runtime", "core")
+              for file in sorted((_ROOT / "native" / name).glob("*.c"))]  # fmt: skip
+    _compile(mpi, "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-z,nodelete",
+             *folders, "-o", library, source, *native)  # fmt: skip
+    return library
+
+
+def _compile(mpi: str, *words: str | Path) -> None:
+    command = [f"mpicc.{mpi}", "-std=gnu11", "-O2", *map(str, words)]
+    subprocess.run(command, env=environment(mpi), check=True)

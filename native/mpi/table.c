@@ -1,0 +1,60 @@
+#include "table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST 64u
+
+static void *entry_at(const struct gn_mpi_table *table, uint32_t entry_bytes, uint32_t i)
+{
+	return (char *)table->entry + (size_t)(i & table->mask) * entry_bytes;
+}
+
+static uint32_t hash_at(const struct gn_mpi_table *table, uint32_t entry_bytes, uint32_t i)
+{
+	return *(const uint32_t *)entry_at(table, entry_bytes, i);
+}
+
+int gn_mpi_table_make_room(struct gn_mpi_table *table, uint32_t entry_bytes)
+{
+	struct gn_mpi_table larger = {.n = table->n};
+
+	if (table->entry && 2 * table->n <= table->mask)
+		return 0;
+	larger.mask = table->entry ? 2 * table->mask + 1 : FIRST - 1;
+	larger.entry = calloc((size_t)larger.mask + 1, entry_bytes);
+	if (!larger.entry)
+		return -ENOMEM;
+	for (uint32_t i = 0; table->entry && i <= table->mask; i++) {
+		uint32_t slot = hash_at(table, entry_bytes, i);
+
+		if (!slot)
+			continue;
+		while (hash_at(&larger, entry_bytes, slot))
+			slot++;
+		memcpy(entry_at(&larger, entry_bytes, slot), entry_at(table, entry_bytes, i),
+		       entry_bytes);
+	}
+	free(table->entry);
+	*table = larger;
+	return 0;
+}
+
+void gn_mpi_table_take_out(struct gn_mpi_table *table, uint32_t entry_bytes, void *entry)
+{
+	uint32_t gap = (uint32_t)(((char *)entry - (char *)table->entry) / entry_bytes);
+
+	/* Those that come behind it may have been pushed there by it. */
+	for (uint32_t i = gap + 1; hash_at(table, entry_bytes, i); i++) {
+		const uint32_t wanted = hash_at(table, entry_bytes, i) & table->mask;
+
+		if (((i - wanted) & table->mask) >= ((i - gap) & table->mask)) {
+			memcpy(entry_at(table, entry_bytes, gap), entry_at(table, entry_bytes, i),
+			       entry_bytes);
+			gap = i;
+		}
+	}
+	*(uint32_t *)entry_at(table, entry_bytes, gap) = 0;
+	table->n--;
+}

@@ -1,0 +1,30 @@
+/*
+ * A hash table with open addressing. Its entries are of one size, and each begins with its hash,
+ * uint32_t, which is 0 in a free one. Those that look something up do so by loops of their own,
+ * which compare what their entries have.
+ */
+#ifndef GNOMON_MPI_TABLE_H
+#define GNOMON_MPI_TABLE_H
+
+#include <stdint.h>
+
+struct gn_mpi_table {
+	void *entry; /* NULL: none yet */
+	uint32_t mask, n;
+};
+
+/* Not 0. Of what bits differ in both words, those above the middle differ in the hash's lowest. */
+static inline uint32_t gn_mpi_hash(uint64_t a, uint64_t b)
+{
+	const uint64_t mixed = (a ^ (b << 32 | b >> 32)) * 0x9e3779b97f4a7c15u;
+
+	return (uint32_t)(mixed >> 32) | UINT32_C(1) << 31;
+}
+
+/* Before one is added: 0, or a negative errno without memory. Entries may move. */
+int gn_mpi_table_make_room(struct gn_mpi_table *table, uint32_t entry_bytes);
+
+/* Takes an entry out; others may move. */
+void gn_mpi_table_take_out(struct gn_mpi_table *table, uint32_t entry_bytes, void *entry);
+
+#endif
