@@ -10,7 +10,7 @@ import view_messages
 from playwright.sync_api import Locator, Page, expect
 
 from benchmarks import many_ranks
-from browser.pages import GNOMON, Opened, Served, comes_to, text, visit
+from browser.pages import GNOMON, Opened, Served, comes_to, names, text, visit
 from browser.test_accessible import critical_faults
 from gnomon.units import number, quantity
 
@@ -18,6 +18,14 @@ MANY = 8192
 FEW: list[view_messages.Sent] = [
     *view_messages.ring(8), *((0, rank, 8, 1) for rank in range(2, 7)), (2, -1, 5, 1),
 ]  # fmt: skip
+
+# Of a copy: a canvas that is read often is drawn otherwise.
+COLOURS = """canvas => {
+    const { width, height } = canvas;
+    const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    return new Set(new Uint32Array(copy.getImageData(0, 0, width, height).data.buffer)).size;
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -47,13 +55,7 @@ def heaviest(page: Page) -> list[list[str]]:
 
 def colours(canvas: Locator) -> int:
     """Return how many colours a canvas has."""
-    return int(
-        canvas.evaluate(
-            "canvas => { const { data } = canvas.getContext('2d')"
-            ".getImageData(0, 0, canvas.width, canvas.height);"
-            "return new Set(new Uint32Array(data.buffer)).size; }"
-        )
-    )
+    return int(canvas.evaluate(COLOURS))
 
 
 def test_each_cell_of_few_ranks_is_told(page: Page, served: Served) -> None:
@@ -77,7 +79,7 @@ def test_each_cell_of_few_ranks_is_told(page: Page, served: Served) -> None:
     expect(page.locator(".list-pane .hint")).to_contain_text("Of 1 message the sender")
     assert colours(matrix) > 8
     page.get_by_role("group", name="colour").get_by_role("button", name="messages").click()
-    expect(page.locator(".colour-legend")).to_contain_text("messages, a logarithmic scale 1")
+    expect(page.locator(".colour-legend")).to_contain_text("messages, a logarithmic scale")
 
 
 def test_the_mouse_opens_a_cell_and_a_key_goes_back(page: Page, served: Served) -> None:
@@ -144,7 +146,7 @@ def test_ranks_come_together_by_node_and_community(
     expect(page.locator(".summary dt").first).to_have_text("in this part")
     page.locator("canvas.matrix").focus()
     page.keyboard.press("ArrowRight")
-    assert facts(page)["senders"].startswith("rank")
+    assert re.match(r"(\d+ of the )?ranks? \d+", facts(page)["senders"])
 
 
 def test_a_run_without_messages_says_how_to_get_them(
@@ -223,9 +225,9 @@ def test_bands_of_thousands_open_to_their_ranks(page: Page, served: Served) -> N
 def test_other_values_can_be_chosen(page: Page, served: Served) -> None:
     visit(page, served, "#/ranks?ranks=strips", run="few")
     page.locator(".strip-pane .picker .menu-button").click()
-    page.get_by_label("MPI bytes sent").uncheck()
+    page.get_by_role("checkbox", name="MPI bytes sent").click()
     comes_to(page, page.locator("figure.strip").count, 2)
-    page.get_by_label("time between MPI_Init").check()
+    page.get_by_role("checkbox", name="time between MPI_Init").click()
     comes_to(page, page.locator("figure.strip").count, 3)
     page.get_by_role("button", name="The usual ones").click()
     comes_to(page, lambda: text(page.locator("figure.strip").last)[:14], "MPI bytes sent")
@@ -237,8 +239,9 @@ def test_other_values_can_be_chosen(page: Page, served: Served) -> None:
 def test_calls_stand_in_the_tree_by_class(page: Page, served: Served) -> None:
     visit(page, served, "#/tree", run="few")
     page.get_by_role("group", name="group by").get_by_role("button", name="MPI").click()
-    page.keyboard.press("*")
-    rows = [text(row) for row in page.locator(".tree-row .name-text").all()]
+    expect(page.locator(".tree-pane .note")).to_have_text("12 nodes")
+    page.get_by_role("button", name="Expand all").click()
+    rows = names(page)
     assert rows[0] == "app"
     assert rows[1:] == [
         "collective", "MPI_Allreduce", "norm", "I/O", "MPI_File_write", "norm",
