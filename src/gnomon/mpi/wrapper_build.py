@@ -197,7 +197,8 @@ def _run(compiler: str, words: list[str]) -> None:
             "or name another one: MPICC=mpicc"
         ) from error
     if done.returncode:
-        said = " ".join(done.stderr.split())[:_SAID_MOST]
+        lines = done.stderr.splitlines()
+        said = next((line for line in lines if "error" in line), " ".join(lines))[:_SAID_MOST]
         raise MpiError(
             f"{compiler}: cannot compile the wrappers of its MPI (status {done.returncode}): "
             f"{said}; name another one: MPICC=mpicc"
