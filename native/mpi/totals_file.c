@@ -1,6 +1,7 @@
 #include "totals_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <gnomon/clock.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -41,6 +42,20 @@ void gn_mpi_totals_close(void)
 	gn_mapped_file_finish(&file, tail, tail);
 }
 
+/* What the kernel calls the process: its first thread, whichever this one is. */
+static void read_name(char *name, size_t size)
+{
+	const int comm = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+	ssize_t n = -1;
+
+	if (comm >= 0) {
+		n = read(comm, name, size - 1);
+		close(comm);
+	}
+	name[n > 0 ? n : 0] = 0;
+	name[strcspn(name, "\n")] = 0;
+}
+
 static uint64_t fill_header(struct gn_mpi_header *header, const struct gn_staging_origin *origin,
 			    const char *const *names, uint32_t n_routines)
 {
@@ -57,6 +72,10 @@ static uint64_t fill_header(struct gn_mpi_header *header, const struct gn_stagin
 	header->ticks = gn_clock_ticks();
 	header->ticks_hz = gn_clock_hz();
 	strncpy(header->host, origin->host, sizeof(header->host) - 1);
+	read_name(header->name, sizeof(header->name));
+	/* Where it cannot be read, or is longer, the rest stays zero. */
+	if (readlink("/proc/self/exe", header->program, sizeof(header->program) - 1) < 0)
+		header->program[0] = 0;
 	for (uint32_t i = 0; i < n_routines; i++)
 		strncpy((char *)header + header->names + (uint64_t)i * GN_MPI_NAME_BYTES, names[i],
 			GN_MPI_NAME_BYTES - 1);

@@ -54,7 +54,9 @@ struct gn_mpi_header {
 	 * request, what that and its completion cost beyond the calls. 0: not measured. */
 	uint64_t cost_ticks_call, cost_ticks_nonblocking;
 	char host[256];
-	char library[256]; /* MPI_Get_library_version's first line */
+	char library[256];  /* MPI_Get_library_version's first line */
+	char name[16];	    /* of the process, as the kernel has it */
+	char program[1024]; /* the path of what it executes */
 };
 
 enum gn_mpi_kind {

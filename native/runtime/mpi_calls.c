@@ -3,10 +3,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "mpi_library.h"
 
 /* The same number in both interfaces. */
 #define THREAD_MULTIPLE 3
@@ -59,43 +59,20 @@ static any_function *find(const char *name)
 	return function;
 }
 
-#define LIBRARIES_MAX 8
-
-struct libraries {
-	int n;
-	char path[LIBRARIES_MAX][PATH_MAX];
-};
-
-static int add_library(struct dl_phdr_info *info, size_t size, void *context)
-{
-	struct libraries *libraries = context;
-	const char *slash = strrchr(info->dlpi_name, '/');
-
-	(void)size;
-	if (!strncmp(slash ? slash + 1 : info->dlpi_name, "libmpi", 6))
-		snprintf(libraries->path[libraries->n++], PATH_MAX, "%s", info->dlpi_name);
-	return libraries->n == LIBRARIES_MAX;
-}
-
-/* An interpreter's MPI is a library of an extension, which RTLD_DEFAULT does not reach. */
+/*
+ * An interpreter's MPI is a library of an extension, which RTLD_DEFAULT does not reach. It comes
+ * before what has the plain names only: these may be a tool's, for an MPI that is to come.
+ */
 static void find_library(void)
 {
-	static struct libraries libraries;
 	void *library;
 
 	mpi.library = RTLD_DEFAULT;
-	if (find("MPI_Initialized"))
+	if (dlsym(RTLD_DEFAULT, "PMPI_Initialized"))
 		return;
-	libraries.n = 0;
-	dl_iterate_phdr(add_library, &libraries);
-	for (int i = 0; i < libraries.n; i++) {
-		/* What is loaded stays so, as it is not closed. */
-		library = dlopen(libraries.path[i], RTLD_NOW | RTLD_NOLOAD);
-		mpi.library = library ? library : RTLD_DEFAULT;
-		if (find("MPI_Initialized"))
-			return;
-	}
-	mpi.library = RTLD_DEFAULT;
+	library = gn_mpi_library("MPI_Initialized");
+	if (library)
+		mpi.library = library;
 }
 
 static int asks(const char *name, int *answer)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gnomon.count.capability import COUNTERS, EMULATED, TIMES
 from gnomon.launch.capability import Capability
+from gnomon.mpi.capability import MPI
 from gnomon.sampling.capability import SAMPLES
 from gnomon.sections.capability import SECTIONS
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from gnomon.store.reports.report_part import ReportPart
     from gnomon.store.run_files import Reader
 
-CAPABILITIES: tuple[Capability, ...] = (COUNTERS, SECTIONS, SAMPLES, EMULATED)
+CAPABILITIES: tuple[Capability, ...] = (COUNTERS, SECTIONS, SAMPLES, MPI, EMULATED)
 
 
 def report_parts() -> tuple[ReportPart, ...]:

@@ -260,7 +260,7 @@ def test_all_views_follow_a_window_of_time(page: Page, recorded: Served) -> None
     expect(bar).to_be_visible()
     page.keyboard.press("4")
     expect(page.locator(".summary")).to_be_visible()
-    page.keyboard.press("6")
+    page.keyboard.press("7")
     expect(bar).to_have_count(0)
     page.keyboard.press("2")
     page.get_by_role("slider", name="end of the window").focus()

@@ -32,7 +32,7 @@ LAYERS = (
     ("counters", "store"),
     ("launch",),
     ("measurement",),
-    (CAPABILITIES, "stat", "mpi"),
+    (CAPABILITIES, "stat"),
     ("hpm",),
     ("capabilities",),
     ("view",),

@@ -67,11 +67,16 @@ def write(
     values: Sequence[Value],
     head: Mapping[str, Any] | None = None,
     more: Sequence[Table] = (),
+    hosts: Mapping[int, str] | None = None,
 ) -> Path:
-    """Write a run directory, with tables that it may have, and return its path."""
+    """Write a run directory, with tables that it may have, and return its path.
+
+    Every location is on node1, but for those that `hosts` has.
+    """
     rows: dict[Schema, list[tuple[Any, ...]]] = {
         LOCATIONS: [
-            (at, one.parent, one.kind, "node1", one.rank, 100 + max(one.rank, 0), one.tid, "app")
+            (at, one.parent, one.kind, (hosts or {}).get(at, "node1"), one.rank,
+             100 + max(one.rank, 0), one.tid, "app")
             for at, one in enumerate(places)
         ],
         REGIONS: [

@@ -34,10 +34,14 @@ def observe(command: Sequence[str], selection: Selection, folder: Path) -> Obser
     """
     with ExitStack() as stack:
         observers: list[Observer] = []
+        ready = []
         for capability in selection.capabilities:
             options = selection.options.get(capability.name, {})
             is_asked = capability.name in selection.asked
-            observer = capability.observe(Execution(tuple(command), folder, options, is_asked))
+            execution = Execution(tuple(command), folder, options, is_asked)
+            ready.append((capability, execution._replace(prepared=capability.prepare(execution))))
+        for capability, execution in ready:
+            observer = capability.observe(execution)
             stack.callback(observer.close)
             observer.name = capability.name
             observers.append(observer)
@@ -74,9 +78,12 @@ def _of_libraries(
     if not names or not folder.is_dir():
         return
     present = {part for path in folder.iterdir() for part in path.name.split(".")}
+    expected = {one.name for one in observers if one.leaves_a_file}
     reason = preloads.why_not_loaded(process.command[0])
     for name in names:
         if name not in present:
+            if name not in expected:
+                continue
             why = reason or (
                 "no process loaded the library (statically linked, set-user-ID, or with its own "
                 "environment)"

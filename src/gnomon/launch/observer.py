@@ -24,12 +24,15 @@ class Observer:
             that they inherit. Not where they are not observed, or where threads are told apart by
             `inherit_stat`: the kernel exchanges the counts of two threads' events one by one, in
             the order of their lists, and no other event may be among them.
+        leaves_a_file: every process that loads its libraries leaves one, so that none at all means
+            that none loaded them.
         failure: why it stopped observing while the program ran; set by `execute`. An observer that
             cannot be attached, and that nobody asked for, may set it instead of raising.
     """
 
     name = ""
     watches_orphans = True
+    leaves_a_file = True
     failure: Exception | None = None
 
     def environment(self) -> Mapping[str, str]:

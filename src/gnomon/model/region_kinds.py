@@ -28,6 +28,8 @@ class RegionKind(NamedTuple):
         is_code: they are functions and lines of the source, whose exclusive values are what counts.
         is_section: they are the program and parts of it that it marked, which may overlap. Each
             call of a part is recorded at one location: of its process, or of one thread.
+        is_division: their paths have a root of their own and divide once more what others have:
+            no part of the program, and in no tree of it.
     """
 
     kind: str
@@ -35,6 +37,7 @@ class RegionKind(NamedTuple):
     node: str
     is_code: bool = False
     is_section: bool = False
+    is_division: bool = False
 
 
 WAIT, THREAD = "wait", "thread"
@@ -45,6 +48,8 @@ KINDS = (
     RegionKind("cpu", "functions and lines", "function", is_code=True),
     RegionKind(WAIT, "waits", "wait", is_code=True),
     RegionKind("mpi", "MPI calls", "call"),
+    RegionKind("mpi_size", "MPI calls by size", "size", is_division=True),
+    RegionKind("mpi_communicator", "MPI calls by communicator", "communicator", is_division=True),
     RegionKind("io", "I/O", "call"),
     RegionKind("memory", "memory", "memory"),
     RegionKind(THREAD, "threads", "thread"),
@@ -117,8 +122,9 @@ def _read(entry: object) -> RegionKind | None:
         return None
     kind, title, node = map(str, texts)
     return RegionKind(
-        kind, title, node, entry.get("is_code") is True, entry.get("is_section") is True
-    )
+        kind, title, node, entry.get("is_code") is True, entry.get("is_section") is True,
+        entry.get("is_division") is True,
+    )  # fmt: skip
 
 
 def _list(kinds: Iterable[str]) -> str:

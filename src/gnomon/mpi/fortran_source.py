@@ -54,11 +54,29 @@ def fortran_source(header: Header) -> str:
     for routine in routines():
         if routine.fortran_parameters is None or routine.name in _LEFT_OUT:
             continue
-        # Open MPI's header has macros where the library for Fortran has functions.
-        if routine.name in header.functions or routine.fortran_result:
+        if _is_declared(routine, header):
             names = _open_mpi_names if header.family == OPEN_MPI else _mpich_names
             definitions.append((routine, _Interposers(routine, names(routine)).definition()))
     return "\n".join([_text("fortran_lookup.h"), _text("fortran.h"), in_parts(definitions)])
+
+
+def fortran_names(
+    routine: Routine, header: Header | None = None
+) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the names of a routine in Fortran, each with its aliases: of an MPI, else of any."""
+    if routine.fortran_parameters is None or routine.name in _LEFT_OUT:
+        return []
+    names = []
+    if header is None or (header.family == OPEN_MPI and _is_declared(routine, header)):
+        names += _open_mpi_names(routine)
+    if header is None or (header.family == MPICH and _is_declared(routine, header)):
+        names += _mpich_names(routine)
+    return list({name.name: (name.name, name.aliases) for name in names}.values())
+
+
+def _is_declared(routine: Routine, header: Header) -> bool:
+    # Open MPI's header has macros where the library for Fortran has functions.
+    return routine.name in header.functions or bool(routine.fortran_result)
 
 
 class _Name(NamedTuple):

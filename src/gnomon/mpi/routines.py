@@ -330,6 +330,11 @@ def _parameter(parameter: Mapping[str, Any]) -> Parameter:
     )
 
 
+def class_of(name: str) -> str:
+    """Return the class, one of `CLASSES`, of a routine by its name alone, whoever defines it."""
+    return _class_of(name.removesuffix(_LARGE))
+
+
 def _class_of(name: str) -> str:
     stem = name.removeprefix("MPIX_").removeprefix("MPI_")
     for routine_class, pattern in _CLASS_PATTERNS:

@@ -37,8 +37,9 @@ _HEADER = (
     ("ticks_hz", "f8"), ("up_ticks", "u8"), ("down_ticks", "u8"), ("rank", "i4"),
     ("n_ranks", "i4"), ("thread_level", "i4"), ("zero", "u4"), ("cost_ticks_call", "u8"),
     ("cost_ticks_nonblocking", "u8"), ("host", "S256"), ("library", "S256"),
+    ("name", "S16"), ("program", "S1024"),
 )  # fmt: skip
-_HEADER_BYTES = 656
+_HEADER_BYTES = 1696
 # By their numbers, behind the kind itself.
 _KINDS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "thread": (1, (("zero", "u2"), ("thread", "u4"), ("tid", "i4"), ("pad", "u4"),
@@ -70,6 +71,9 @@ class TotalsFile(NamedTuple):
         path: the file.
         host: where the process ran.
         pid: its number there.
+        name: what the kernel calls it.
+        program: the path of what it executed.
+        realtime_ns: when the file was made, in nanoseconds since 1970.
         rank: in MPI_COMM_WORLD, -1 where MPI was never up.
         n_ranks: of MPI_COMM_WORLD.
         library: what the MPI calls itself.
@@ -96,6 +100,9 @@ class TotalsFile(NamedTuple):
     path: Path
     host: str
     pid: int
+    name: str
+    program: str
+    realtime_ns: int
     rank: int
     n_ranks: int
     library: str
@@ -165,6 +172,9 @@ def read_totals(path: Path) -> TotalsFile:
         path=path,
         host=_text(header["host"]),
         pid=int(header["pid"]),
+        name=_text(header["name"]),
+        program=_text(header["program"]),
+        realtime_ns=int(header["realtime_ns"]),
         rank=int(header["rank"]),
         n_ranks=int(header["n_ranks"]),
         library=_text(header["library"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,36 +12,17 @@ import numpy as np
 from gnomon.errors import GnomonError
 from gnomon.model.inlining import PYTHON
 from gnomon.model.value import Unavailable
-from gnomon.named_tuple import NamedTuple
 from gnomon.sampling.python_trampolines import function_and_file, map_of_process
 from gnomon.sampling.sample_file import CUT, FILE, JIT, KERNEL, SampleFile
 from gnomon.sampling.sample_file import Module as SampledModule
 from gnomon.symbols import Module, ModuleFrames, perf_map_frames, resolve
-from gnomon.symbols.frames import IS_INLINED
+from gnomon.symbols.code_frames import CodeFrame, module_name, named_frames, unnamed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TRUNCATED = "(truncated)"
 """The region that stands for the outer part of a stack which is not known."""
-
-
-class CodeFrame(NamedTuple):
-    """A function at a line of it.
-
-    Attributes:
-        function: its name.
-        module: the base name of the program or library.
-        file: of the line; "" where it is not known.
-        line: 0 where it is not known.
-        is_inlined: its code stands in the function that calls it.
-    """
-
-    function: str
-    module: str
-    file: str = ""
-    line: int = 0
-    is_inlined: bool = False
 
 
 def maps_in_tmp(host: str, pid: int) -> Sequence[Path]:
@@ -92,7 +73,7 @@ class FrameNames:
                 maps = self._perf_maps(samples.file.host, module.pid)
                 named = _compiled(maps, samples.place_offsets[places], name)
             elif names is not None:
-                named = _named(names, samples.place_offsets[places], name)
+                named = named_frames(names, samples.place_offsets[places], name)
             if named is not None:
                 for place, chain in zip(places.tolist(), named, strict=True):
                     frames[place] = chain
@@ -100,21 +81,11 @@ class FrameNames:
             for place, offset in zip(
                 places.tolist(), samples.place_offsets[places].tolist(), strict=True
             ):
-                function = _unnamed(name, offset)
+                function = unnamed(name, offset)
                 if module.kind == KERNEL:
                     function = samples.kernel_names.get(place, name)
                 frames[place] = (CodeFrame(function, "" if module.kind == CUT else name),)
         return frames
-
-
-def module_name(path: str) -> str:
-    """Return what a module is called: the base name of its path, or what has none as it is."""
-    return path if path.startswith(("[", "(")) else PurePath(path).name or path
-
-
-def _unnamed(module: str, offset: int) -> str:
-    """Return what stands for a function without a name."""
-    return module if module.startswith(("[", "(")) else f"{module}+{offset:#x}"
 
 
 def _by_module(samples: SampleFile) -> Iterator[NDArray[np.int64]]:
@@ -148,7 +119,7 @@ def _compiled(
 ) -> list[tuple[CodeFrame, ...]]:
     """Return the frames of addresses of code that a process compiled."""
     chains: list[tuple[CodeFrame, ...]] = [
-        (CodeFrame(_unnamed(name, address), name),) for address in addresses.tolist()
+        (CodeFrame(unnamed(name, address), name),) for address in addresses.tolist()
     ]
     rest = np.arange(len(addresses))
     for path in maps:
@@ -169,24 +140,3 @@ def _compiled_frame(function: str, module: str) -> CodeFrame:
     if python is None:
         return CodeFrame(function, module)
     return CodeFrame(python[0], PYTHON, python[1])
-
-
-def _named(
-    frames: ModuleFrames, offsets: NDArray[np.uint64], name: str
-) -> Iterator[tuple[CodeFrame, ...]]:
-    """Yield the frames of addresses of a module, of each the outermost first."""
-    texts, first = frames.texts, frames.first.tolist()
-    rows = frames.frames[["function", "file", "line", "flags"]].tolist()
-    positions = np.searchsorted(frames.addresses, offsets).tolist()
-    for offset, position in zip(offsets.tolist(), positions, strict=True):
-        own = rows[first[position] : first[position + 1]]
-        yield tuple(
-            CodeFrame(
-                texts[function] or _unnamed(name, offset),
-                name,
-                texts[file],
-                line,
-                bool(flags & IS_INLINED),
-            )
-            for function, file, line, flags in reversed(own)
-        ) or (CodeFrame(_unnamed(name, offset), name),)

@@ -15,10 +15,11 @@ from gnomon.launch.recordings import recordings
 from gnomon.model.inlining import PYTHON
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling import python_records, python_stacks, python_trampolines
-from gnomon.sampling.frame_names import CodeFrame, maps_in_tmp, module_name
+from gnomon.sampling.frame_names import maps_in_tmp
 from gnomon.sampling.python_records import COMPLETE
 from gnomon.sampling.python_samples import stack_of_samples
 from gnomon.sampling.sample_file import CUT, FILE, KERNEL, NONE, SIGNALLED, SampleFile
+from gnomon.symbols.code_frames import CodeFrame, module_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.errors import FormatError
+from gnomon.measurement.call_paths import NONE as NONE
 from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from gnomon.store.record_file import RecordFile
 
-NONE = 0xFFFFFFFF
 KERNEL, CUT, FILE, JIT = range(4)
 """Kinds of modules."""
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from gnomon.errors import FormatError
 from gnomon.launch.recordings import recordings
+from gnomon.measurement.call_paths import CallPaths
 from gnomon.model.capability_result import Collected
 from gnomon.model.metric import CPU_TIME, WAITING_TIME, Aggregation
 from gnomon.model.region_kinds import THREAD, WAIT
@@ -27,9 +28,8 @@ from gnomon.model.value import Domain, How
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling import wait_tables
 from gnomon.sampling.branch_tables import TaskNumbers, branch_table
-from gnomon.sampling.call_paths import CallPaths
 from gnomon.sampling.data_sources import words
-from gnomon.sampling.frame_names import CodeFrame, FrameNames, module_name
+from gnomon.sampling.frame_names import FrameNames
 from gnomon.sampling.python_call_paths import PythonRecordings
 from gnomon.sampling.sample_facts import facts_of, notes
 from gnomon.sampling.sample_file import FILE, NEEDED_KINDS, NONE, SampleFile, read_samples
@@ -38,6 +38,7 @@ from gnomon.sampling.unsampled_time import unsampled_ns
 from gnomon.sampling.wait_rows import read_waits
 from gnomon.store.path_sums import profile_of, sums_on_paths
 from gnomon.store.record_file import RecordFile
+from gnomon.symbols.code_frames import CodeFrame, module_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

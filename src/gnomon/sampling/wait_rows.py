@@ -16,9 +16,9 @@ import numpy as np
 
 from gnomon.named_tuple import NamedTuple
 from gnomon.sampling import wait_reasons
-from gnomon.sampling.frame_names import CodeFrame
 from gnomon.sampling.sample_file import BY_INTERRUPT, KERNEL, NONE, RUNNABLE, SampleFile
 from gnomon.sampling.wait_reasons import WaitFrame
+from gnomon.symbols.code_frames import CodeFrame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gnomon.measurement.call_paths import CallPaths, call_paths, used_nodes
 from gnomon.model.tables import EVENTS, SAMPLES, Table
 from gnomon.named_tuple import NamedTuple
-from gnomon.sampling.call_paths import CallPaths, call_paths, used_nodes
-from gnomon.sampling.frame_names import CodeFrame
 from gnomon.sampling.sample_file import NONE
 from gnomon.store.path_sums import profile_of, sums_on_paths
+from gnomon.symbols.code_frames import CodeFrame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

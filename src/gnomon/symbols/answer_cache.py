@@ -34,19 +34,6 @@ _ORDER = 0x01020304
 _HEAD = struct.Struct("=8s4I5Q")
 
 
-def cache_folder() -> Path | None:
-    """Return where answers are kept; None if they are not."""
-    if os.environ.get("GNOMON_CACHE") == "off":
-        return None
-    above = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not above.is_absolute():
-        try:
-            above = Path.home() / ".cache"
-        except RuntimeError:  # a user without a home
-            return None
-    return above / "gnomon" / "symbols"
-
-
 def load_answer(folder: Path, build_id: str, path: str) -> ModuleFrames | None:
     """Return what is kept of a build, None if that is nothing or no longer right."""
     import json

@@ -7,9 +7,10 @@ import re
 from pathlib import Path
 
 from gnomon.errors import GnomonError
+from gnomon.installation import user_cache_folder
 from gnomon.model.value import Unavailable
 from gnomon.named_tuple import NamedTuple
-from gnomon.symbols.answer_cache import cache_folder, load_answer, save_answer
+from gnomon.symbols.answer_cache import load_answer, save_answer
 from gnomon.symbols.debuginfod import fetch_debug_file
 from gnomon.symbols.frames import ModuleFrames
 from gnomon.symbols.reader_process import CodeAnswer, ReaderProcess
@@ -67,7 +68,7 @@ def resolve(
     if uses_debuginfod is None:
         uses_debuginfod = os.environ.get("GNOMON_DEBUGINFOD", "") not in ("", "0", "off")
     resolution = Resolution({}, {})
-    cache = cache_folder() if debug_folders == DEBUG_FOLDERS else None
+    cache = user_cache_folder("symbols") if debug_folders == DEBUG_FOLDERS else None
     with ReaderProcess(debug_folders) as reader:
         for module, offsets in addresses.items():
             wanted = np.unique(np.asarray(offsets, np.uint64))

@@ -26,6 +26,9 @@ and what is in it. Values over repetitions are means. Typed arrays are as `packe
 | `GET /api/runs/ID/nodeOfLine?by=&file=&line=` | the node in which a line has most |
 | `GET /api/runs/ID/activity?metric=&location=&bins=` | typed arrays: a metric over time |
 | `GET /api/runs/ID/order?metrics=&location=&begin=&end=&bins=` | typed arrays: frames over time |
+| `GET /api/runs/ID/matrix?by=&of=&rows=BEGIN-END&columns=&cells=` | typed arrays: messages |
+| `GET /api/runs/ID/ranks?series=&sort=&order=&begin=&end=&bands=` | typed arrays: ranks |
+| `GET /api/runs/ID/sites?location=` | from where a rank calls MPI |
 | `GET /api/runs/ID/table?name=&metrics=&location=&sort=&order=...` | rows, see `TableWanted` |
 | `GET /api/runs/ID/export?...&format=` | what the table shows, all of it, as a file: csv or json |
 | `GET /api/runs/ID/source?file=&choice=` | a source file that the run names |
@@ -57,6 +60,7 @@ from gnomon.store.reports.run_facts import killed_by
 from gnomon.view import (
     data_table,
     node_details,
+    rank_answers,
     request_params,
     table_registry,
     time_answers,
@@ -83,6 +87,8 @@ def routes(session: Session) -> list[Route]:
         "/spread": tree_answers.spread, "/node": tree_answers.node,
         "/nodeOfLine": tree_answers.node_of_line,
         "/activity": time_answers.activity, "/order": time_answers.order,
+        "/matrix": rank_answers.matrix, "/ranks": rank_answers.ranks,
+        "/sites": rank_answers.sites,
         "/table": api.table, "/export": api.export, "/source": api.source, "/lines": api.lines,
     }  # fmt: skip
     of_runs = [

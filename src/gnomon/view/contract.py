@@ -17,7 +17,7 @@ import numpy.typing as npt
 from gnomon.model.array_types import Floats, Ints
 from gnomon.model.region_kinds import RegionKind
 from gnomon.store.comparison import comparison_json
-from gnomon.view import contract_pictures
+from gnomon.view import contract_pictures, contract_ranks, contract_sources
 from gnomon.view.data_table import TableColumn
 from gnomon.view.node_kinds import NodeKind
 from gnomon.view.open_run import MergedPart
@@ -25,7 +25,7 @@ from gnomon.view.run_metadata import Location
 from gnomon.view.session import SessionRun
 
 How = Literal["counted", "scaled", "sampled", "emulated", "modelled", "estimated"]
-Grouping = Literal["region", "lines", "callers", "capability", "module", "file", "rank"]
+Grouping = Literal["region", "lines", "callers", "capability", "module", "file", "routine", "rank"]
 Statistic = Literal["total", "mean", "min", "median", "max"]
 Texts = npt.NDArray[np.uint32]
 """Numbers of `strings`."""
@@ -44,6 +44,19 @@ ComparisonDocument = comparison_json.ComparisonDocument
 Activity = contract_pictures.Activity
 TimeOrder = contract_pictures.TimeOrder
 NodeDifferences = contract_pictures.NodeDifferences
+# Of source files.
+Source = contract_sources.Source
+MetricLines = contract_sources.MetricLines
+LineValues = contract_sources.LineValues
+# Of messages and ranks.
+Division = contract_ranks.Division
+Measure = contract_ranks.Measure
+HeaviestPair = contract_ranks.HeaviestPair
+MessageMatrix = contract_ranks.MessageMatrix
+RankSeries = contract_ranks.RankSeries
+RankValues = contract_ranks.RankValues
+CallSite = contract_ranks.CallSite
+RankSites = contract_ranks.RankSites
 
 
 class RunTitle(TypedDict):
@@ -365,40 +378,6 @@ class TablePage(TypedDict):
     """For each row the source it belongs to, where there is one."""
 
 
-class Source(TypedDict):
-    """A source file that the run names."""
-
-    file: str
-    path: str
-    """Where it was read from."""
-    text: str | None
-    language: str
-    state: Literal["same", "changed", "unknown", "missing", "refused", "choose"]
-    """same: digest or time tell that it is what was measured; unknown: cannot be told."""
-    reason: str
-    """What the state is known from, or why there is no text."""
-    choices: list[str]
-    """Paths to choose from where several files could be it: give one as `choice`."""
-
-
-class MetricLines(TypedDict):
-    """Values of one metric, in the order of the lines."""
-
-    metric: int
-    inclusive: list[float | None]
-    exclusive: list[float | None]
-    total: float | None
-    """Of the whole run, for shares; null where there are none."""
-
-
-class LineValues(TypedDict):
-    """Values of each line of a source file that has any."""
-
-    file: str
-    lines: list[int]
-    metrics: list[MetricLines]
-
-
 class Fact(TypedDict):
     """Something that is known of a node."""
 
@@ -440,5 +419,5 @@ class NodeDetails(TypedDict):
     values: list[NodeValue]
 
 
-ALIASES = ("How", "Grouping", "Statistic")
+ALIASES = ("How", "Grouping", "Statistic", "Division", "Measure")
 """Types that have a name in the page, too."""

@@ -37,6 +37,8 @@ _SPECIAL = {
         NodeKind("host", "group"),
         NodeKind("rank", "group"),
         NodeKind("module", "group"),
+        NodeKind("class", "group"),
+        NodeKind("routine", "group"),
         NodeKind("file", "group", is_path=True, is_place=True),
         NodeKind("line", "line", is_place=True),
         NodeKind(

@@ -358,7 +358,28 @@ class Dataset:
         region = positions(self.regions.number, arrays["region"])
         if len(region) and region.min() < 0:
             raise RunDirectoryError(f"{self.name}: some of its paths have no region{_DAMAGED}")
-        return Paths(number, parent, region, order, depth)
+        return self._of_program(Paths(number, parent, region, order, depth))
+
+    def _of_program(self, paths: Paths) -> Paths:
+        """Leave out paths that divide once more what others have: `RegionKind.is_division`."""
+        kinds = self.regions.kind.tolist()
+        divides = {kind: self.region_kinds.of(kind).is_division for kind in set(kinds)}
+        if not any(divides.values()):
+            return paths
+        is_left_out = np.array([divides[kind] for kind in kinds], dtype=bool)[paths.region]
+        for level in forest.levels(paths.parent)[1:]:
+            is_left_out[level] |= is_left_out[paths.parent[level]]
+        position = np.cumsum(~is_left_out) - 1
+        stays = np.flatnonzero(~is_left_out)
+        parent = paths.parent[stays]
+        order = paths.order[~is_left_out[paths.order]]
+        return Paths(
+            paths.number[stays],
+            np.where(parent >= 0, position[parent], -1).astype(np.int32),
+            paths.region[stays],
+            position[order].astype(np.int32),
+            paths.depth[stays],
+        )
 
     def _forest(
         self, what: str, number: Ints, parent: Ints, deepest: int

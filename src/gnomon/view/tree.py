@@ -16,11 +16,12 @@ from gnomon.model import forest, location_kinds
 from gnomon.model.array_types import Cells, Ints, Longs
 from gnomon.named_tuple import NamedTuple
 
-GROUPINGS = ("region", "lines", "callers", "capability", "module", "file", "rank")
+GROUPINGS = ("region", "lines", "callers", "capability", "module", "file", "routine", "rank")
 CALLERS = "callers"
 """The grouping whose tree grows: `callers_tree.py`."""
 KINDS = (
-    *("run", "capability", "module", "file", "function", "line", "section", "call"),
+    *("run", "capability", "class", "routine"),
+    *("module", "file", "function", "line", "section", "call"),
     *(kind for kind in location_kinds.KINDS if kind != "run"),
 )
 _KINDS_LIMIT = 255

@@ -9,7 +9,7 @@ import numpy as np
 from gnomon.model import forest
 from gnomon.model.array_types import Ints, Longs
 from gnomon.named_tuple import NamedTuple
-from gnomon.view import call_trees
+from gnomon.view import call_trees, routine_tree
 from gnomon.view.path_names import NamedPaths, Names
 from gnomon.view.run_metadata import Dataset, positions
 from gnomon.view.tree import PathNodePairs, Tree, TreeBuilder, grouped
@@ -57,6 +57,9 @@ def groupings(data: Dataset) -> list[GroupingLabel]:
         else None,
         GroupingLabel("module", "module", "by program or library") if has_calls else None,
         GroupingLabel("file", "file", "by file and function"),
+        GroupingLabel("routine", "MPI", "MPI by class of routine, routine and call site")
+        if routine_tree.has_routines(data)
+        else None,
         GroupingLabel("rank", "rank", "by rank, process and thread"),
     ]
     return [one for one in titles if one is not None]
@@ -77,6 +80,7 @@ def build(data: Dataset, by: str, names: Names) -> Tree:
     builders = {
         "region": _by_region, "capability": _by_capability, "file": _by_file, "rank": _by_rank,
         "lines": _by_lines, "module": _by_module, FUNCTION: _by_function,
+        "routine": routine_tree.build,
     }  # fmt: skip
     return builders[by](named)
 

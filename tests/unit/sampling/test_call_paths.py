@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from gnomon.sampling.call_paths import CallPaths, call_paths
+from gnomon.measurement.call_paths import CallPaths, call_paths
 from gnomon.sampling.sample_file import NONE
 from gnomon.store.path_sums import sums_on_paths
 

@@ -11,9 +11,9 @@ import sample_records
 from damaged_records import damaged
 
 from gnomon.errors import FormatError
+from gnomon.measurement.call_paths import call_paths
 from gnomon.sampling import python_stacks
 from gnomon.sampling.branch_tables import TaskNumbers, branch_table
-from gnomon.sampling.call_paths import call_paths
 from gnomon.sampling.python_records import read_process
 from gnomon.sampling.python_samples import stack_of_samples
 from gnomon.sampling.sample_file import NONE, read_samples

@@ -10,8 +10,10 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+import view_messages
 from answer_types import faults
 from made_runs import made_run
+from view_messages import ring
 from view_runs import ranks
 from view_server import Client, serving
 
@@ -77,6 +79,19 @@ def test_answers_are_of_their_types(client: Client, address: str, hint: Any) -> 
         assert list(faults(found, hint)) == []
         if "{id}" not in address:
             break
+
+
+def test_answers_about_messages_are_of_their_types(tmp_path: Path) -> None:
+    session = Session()
+    session.open([str(view_messages.write(tmp_path / "few", ring(8)))])
+    with serving(session) as client:
+        for by in get_args(contract.Division):
+            header, arrays = client.ask(f"/api/runs/1/matrix?by={by}").arrays
+            assert list(faults({**header, **arrays}, contract.MessageMatrix)) == []
+        header, arrays = client.ask("/api/runs/1/ranks").arrays
+        assert list(faults({**header, **arrays}, contract.RankValues)) == []
+        found = client.ask("/api/runs/1/sites?location=1").json
+        assert list(faults(found, contract.RankSites)) == []
 
 
 def test_a_fault_is_found() -> None:

@@ -4,15 +4,20 @@
 import type {
   Activity,
   ComparisonDocument,
+  Division,
   Folder,
   Grouping,
   LineValues,
   Location,
+  Measure,
+  MessageMatrix,
   Metric,
   NodeDetails,
   NodeDifferences,
   NodeOfLine,
   OpenResult,
+  RankSites,
+  RankValues,
   Run,
   RunTitle,
   Source,
@@ -154,6 +159,34 @@ export const getNode = (
 ) => getJson<NodeDetails>(`api/runs/${id}/node`, query);
 export const getNodeOfLine = (id: string, by: Grouping, file: string, line: number) =>
   getJson<NodeOfLine>(`api/runs/${id}/nodeOfLine`, { by, file, line });
+
+export interface MatrixQuery {
+  by: Division;
+  of: Measure;
+  /** Places of senders and receivers, BEGIN-END; all if absent. */
+  rows?: string | undefined;
+  columns?: string | undefined;
+  /** So many rows and columns at most. */
+  cells: number;
+}
+/** Messages, senders by receivers. */
+export const getMatrix = (id: string, query: MatrixQuery, signal?: AbortSignal) =>
+  getArrays<MessageMatrix>(`api/runs/${id}/matrix`, { ...query }, signal);
+export interface RanksQuery {
+  /** Keys of series, with commas; the server's choice if absent. */
+  series?: string | undefined;
+  sort: string;
+  order: "ascending" | "descending";
+  begin?: number | undefined;
+  end?: number | undefined;
+  bands: number;
+}
+/** Values of ranks, in bands of consecutive ones. */
+export const getRanks = (id: string, query: RanksQuery, signal?: AbortSignal) =>
+  getArrays<RankValues>(`api/runs/${id}/ranks`, { ...query }, signal);
+/** From where a rank calls MPI. */
+export const getSites = (id: string, location: number) =>
+  getJson<RankSites>(`api/runs/${id}/sites`, { location });
 
 export interface TableQuery {
   name: string;

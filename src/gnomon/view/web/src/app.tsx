@@ -12,6 +12,7 @@ import { useShortcuts } from "./shortcuts";
 import { MetricsView } from "./metrics-view";
 import { OpenDialog } from "./open-dialog";
 import { setParams, navigate, currentRoute, OF_ONE_RUN, useRoute, VIEWS, type View } from "./route";
+import { RanksPage } from "./ranks-page";
 import { RunPage } from "./run-page";
 import { TableView } from "./table-view";
 import { nextTheme, useTheme } from "./theme";
@@ -26,6 +27,7 @@ const TITLES: Readonly<Record<View, string>> = {
   flame: "Flame graph",
   table: "Table",
   metrics: "Metrics",
+  ranks: "Ranks",
   compare: "Compare",
   run: "Run",
 };
@@ -34,6 +36,7 @@ const LETTERS: Readonly<Record<View, string>> = {
   flame: "f",
   table: "a",
   metrics: "m",
+  ranks: "k",
   compare: "c",
   run: "r",
 };
@@ -236,7 +239,7 @@ interface CurrentViewProps {
 function CurrentView({ view, title, runs, baseline, asking }: CurrentViewProps) {
   const { params } = useRoute();
   // What was found out by comparing whole runs, and what ran, is of all of the time.
-  const isOfWindow = view !== "compare" && view !== "run";
+  const isOfWindow = view !== "ranks" && view !== "compare" && view !== "run";
   const timed = isOfWindow ? windowedId(title.id, params) : title.id;
   const charged = windowedId(chargedId(title.id, params), params);
   // The largest answer is asked for first: it is on its way while the small ones are read.
@@ -299,6 +302,8 @@ function ViewOf({ view, viewProps, valueProps, runs }: ViewOfProps) {
       return <TableView key={key} {...valueProps} />;
     case "metrics":
       return <MetricsView key={key} {...valueProps} />;
+    case "ranks":
+      return <RanksPage key={key} {...viewProps} />;
     case "compare":
       return <CompareView key={key} {...viewProps} runs={runs} />;
     case "run":

@@ -1,8 +1,10 @@
 // Made by packaging/api_types.py from src/gnomon/view/contract.py: do not edit.
 
 export type How = "counted" | "scaled" | "sampled" | "emulated" | "modelled" | "estimated";
-export type Grouping = "region" | "lines" | "callers" | "capability" | "module" | "file" | "rank";
+export type Grouping = "region" | "lines" | "callers" | "capability" | "module" | "file" | "routine" | "rank";
 export type Statistic = "total" | "mean" | "min" | "median" | "max";
+export type Division = "block" | "host" | "community";
+export type Measure = "bytes" | "messages";
 
 /** A kind of regions. */
 export interface RegionKind {
@@ -17,6 +19,9 @@ export interface RegionKind {
   /** They are the program and parts of it that it marked, which may overlap. Each call of a part
    * is recorded at one location: of its process, or of one thread. */
   is_section: boolean;
+  /** Their paths have a root of their own and divide once more what others have: no part of the
+   * program, and in no tree of it. */
+  is_division: boolean;
 }
 
 /** A column of a table. */
@@ -198,6 +203,149 @@ export interface NodeDifferences {
   after: Float64Array;
   /** Adjusted over all pairs; NaN where nobody can say. */
   p: Float64Array;
+}
+
+/** A source file that the run names. */
+export interface Source {
+  file: string;
+  /** Where it was read from. */
+  path: string;
+  text: string | null;
+  language: string;
+  /** Same: digest or time tell that it is what was measured; unknown: cannot be told. */
+  state: "same" | "changed" | "unknown" | "missing" | "refused" | "choose";
+  /** What the state is known from, or why there is no text. */
+  reason: string;
+  /** Paths to choose from where several files could be it: give one as `choice`. */
+  choices: string[];
+}
+
+/** Values of one metric, in the order of the lines. */
+export interface MetricLines {
+  metric: number;
+  inclusive: (number | null)[];
+  exclusive: (number | null)[];
+  /** Of the whole run, for shares; null where there are none. */
+  total: number | null;
+}
+
+/** Values of each line of a source file that has any. */
+export interface LineValues {
+  file: string;
+  lines: number[];
+  metrics: MetricLines[];
+}
+
+/** A sender and a receiver. */
+export interface HeaviestPair {
+  sender: string;
+  receiver: string;
+  bytes: number;
+  messages: number;
+}
+
+/** Senders by receivers, in cells; only those with messages are here. */
+export interface MessageMatrix {
+  /** How many cells are here. */
+  n: number;
+  by: Division;
+  of: Measure;
+  /** How many senders and receivers the run has; places are from 0 on. */
+  ends: number;
+  /** How many hosts or communities they are in; 0 where they are in none. */
+  groups: number;
+  /** Names of cells of senders. */
+  rows: string[];
+  columns: string[];
+  /** Of all messages of the run. */
+  totalBytes: number;
+  totalMessages: number;
+  /** Of those, messages of which the sender or receiver is not known: in no cell. */
+  unknownMessages: number;
+  /** Of all cells, those with most first. */
+  top: HeaviestPair[];
+  /** The place where each row begins, and at the end where the last one ends. */
+  rowEdges: Int32Array;
+  columnEdges: Int32Array;
+  /** Number of the row, times the number of columns, plus that of the column. */
+  cell: Int32Array;
+  bytes: Float64Array;
+  messages: Float64Array;
+  /** How many senders and receivers have messages for each other. */
+  pairs: Int32Array;
+  /** The rank of the sender of the pair that has most of the cell; -1 for what has none. */
+  heaviestSender: Int32Array;
+  heaviestReceiver: Int32Array;
+  heaviestBytes: Float64Array;
+  heaviestMessages: Float64Array;
+}
+
+/** A value of each rank. */
+export interface RankSeries {
+  /** A metric's number, or a name. */
+  key: string;
+  title: string;
+  unit: string;
+  how: string;
+  /** Null where no rank has a value. */
+  min: number | null;
+  median: number | null;
+  max: number | null;
+  /** How many ranks stand out of the others. */
+  outliers: number;
+}
+
+/** Values of ranks in an order, in bands of consecutive ones; NaN where none has any. */
+export interface RankValues {
+  /** How many bands are here. */
+  n: number;
+  what: "rank" | "process";
+  /** How many the run has. */
+  ranks: number;
+  hosts: string[];
+  series: RankSeries[];
+  /** The place where each band begins, and at the end where the last one ends. */
+  edges: Int32Array;
+  /** The first of each band; -1 for processes. */
+  rank: Int32Array;
+  /** Number of its location. */
+  location: Int32Array;
+  /** Number of `hosts`. */
+  host: Int32Array;
+  /** Of the bands of the first series, then of the second, ... */
+  least: Float64Array;
+  middle: Float64Array;
+  most: Float64Array;
+  /** Which series an outlier is of: those farthest from the median of each. */
+  outlierSeries: Int32Array;
+  outlierPlace: Int32Array;
+  outlierRank: Int32Array;
+  outlierLocation: Int32Array;
+  outlierValue: Float64Array;
+}
+
+/** A place in the program from which a rank calls MPI. */
+export interface CallSite {
+  name: string;
+  /** The function that calls; "" where not known. */
+  caller: string;
+  file: string;
+  line: number;
+  calls: number | null;
+  value: number;
+}
+
+/** The call sites of a rank, those with most first. */
+export interface RankSites {
+  location: number;
+  title: string;
+  host: string;
+  unit: string;
+  /** Of all of its sites. */
+  total: number;
+  sites: CallSite[];
+  /** How many sites are left out. */
+  more: number;
 }
 
 /** What is open. `parts` names what a combination is made of. */
@@ -493,37 +641,6 @@ export interface TablePage {
   offset: number;
   /** For each row the source it belongs to, where there is one. */
   sources: (SourceLine | null)[];
-}
-
-/** A source file that the run names. */
-export interface Source {
-  file: string;
-  /** Where it was read from. */
-  path: string;
-  text: string | null;
-  language: string;
-  /** Same: digest or time tell that it is what was measured; unknown: cannot be told. */
-  state: "same" | "changed" | "unknown" | "missing" | "refused" | "choose";
-  /** What the state is known from, or why there is no text. */
-  reason: string;
-  /** Paths to choose from where several files could be it: give one as `choice`. */
-  choices: string[];
-}
-
-/** Values of one metric, in the order of the lines. */
-export interface MetricLines {
-  metric: number;
-  inclusive: (number | null)[];
-  exclusive: (number | null)[];
-  /** Of the whole run, for shares; null where there are none. */
-  total: number | null;
-}
-
-/** Values of each line of a source file that has any. */
-export interface LineValues {
-  file: string;
-  lines: number[];
-  metrics: MetricLines[];
 }
 
 /** Something that is known of a node. */

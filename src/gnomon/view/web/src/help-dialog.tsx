@@ -7,7 +7,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
   [
     "Everywhere",
     [
-      ["g t, g f, g a, g m, g c, g r", "tree, flame graph, table, metrics, compare, run (also 1 to 6)"],
+      ["g t, g f, g a, g m, g k, g c, g r", "tree, flame graph, table, metrics, ranks, compare, run (also 1 to 7)"],
       ["/", "filter"],
       ["o", "open a run"],
       ["d", "bright or dark"],
@@ -57,6 +57,15 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
       ["↑ ↓", "the metric before, after"],
       ["e", "inclusive or exclusive"],
       ["Tab to the heat map, ← → ↑ ↓", "from location to location"],
+    ],
+  ],
+  [
+    "Ranks",
+    [
+      ["[ ]", "messages, values of ranks"],
+      ["Tab to the picture, ← → ↑ ↓", "from cell to cell, from mark to mark, with Shift ten at once"],
+      ["Enter, click", "open the cell or the band of ranks; show the calls of a rank"],
+      ["Backspace, Esc", "zoom out; all of it"],
     ],
   ],
   [

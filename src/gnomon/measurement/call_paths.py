@@ -1,6 +1,6 @@
 """Call paths of regions, from nodes of addresses: equal ones become one, by columns of NumPy.
 
-A node of the sampler is an address, called from its parent. An address is one or several regions:
+A node is an address, called from its parent. An address is one or several regions:
 a function, and below it those that the compiler put into it. Addresses of one line of a function
 are one region, so that nodes become fewer.
 """
@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.named_tuple import NamedTuple
-from gnomon.sampling.sample_file import NONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+NONE = 0xFFFFFFFF
+"""In the place of a number: a node has no parent, a sample no node."""
 
 
 class CallPaths(NamedTuple):

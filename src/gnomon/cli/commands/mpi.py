@@ -1,0 +1,62 @@
+"""`gnomon mpi`: measure the calls of MPI alone, and leave a run."""
+
+from __future__ import annotations
+
+import argparse
+
+from gnomon.cli.commands import run as run_command
+from gnomon.cli.terminal.argument_help import Parser
+from gnomon.mpi.capability import BARRIER_HELP
+
+_DESCRIPTION = """\
+Measure the MPI calls of a program, of every rank: calls, time and bytes by routine, call
+site, rank, size and communicator, and who sent how much to whom. The program is as it is,
+without relinking; Open MPI and MPICH, C, C++, Fortran and mpi4py. The result is stored in
+the run directory NAME.gnomon. gnomon run measures the same, together with all else."""
+
+_EPILOG = """\
+examples:
+  gnomon mpi -- mpirun -n 4 ./app
+  mpirun -n 4 gnomon mpi -- ./app
+  gnomon mpi --barrier --name job -- srun -n 64 ./app
+
+Then: gnomon report NAME mpi, gnomon view NAME. After a kill: gnomon repair NAME.
+Wrappers for an MPI are compiled before the program starts, once; MPICC names its compiler."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon mpi`."""
+    p = Parser(
+        prog="gnomon mpi",
+        usage="gnomon mpi [options] [--] program [arguments]",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+    )
+    p.add_argument(
+        "--name",
+        metavar="NAME",
+        help="write the run directory NAME.gnomon (default: the program's name, date and time)",
+    )
+    p.add_argument("--force", action="store_true", help="with --name: replace an existing run")
+    p.add_argument(
+        "-r",
+        "--repeat",
+        metavar="N",
+        type=int,
+        default=1,
+        help="run the program N times and store all executions in one run (see gnomon compare)",
+    )
+    p.add_argument(
+        "--barrier", dest="mpi:barrier", action="store_const", const=True, help=BARRIER_HELP
+    )
+    p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    # What `gnomon run` takes, so that both do the same.
+    p.set_defaults(
+        capabilities="mpi",
+        without="counters,sections,samples",
+        spelled={"mpi": {"barrier": "--barrier"}},
+    )
+    return p
+
+
+run = run_command.run

@@ -1,0 +1,251 @@
+"""Where processes called MPI: their stacks and call sites, each numbered once in all of them.
+
+Frames of a file are a module and an offset in it, so that the ranks of a position-independent
+program, each at other addresses, have the same ones. Ranks are alike: of those whose frames have
+the same bytes one is looked at.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnomon.measurement.call_paths import NONE, CallPaths, call_paths
+from gnomon.model.value import Unavailable
+from gnomon.mpi.mpi_metrics import CALL, COMMUNICATOR, SIZE, size_name
+from gnomon.symbols import Module, resolve
+from gnomon.symbols.code_frames import CodeFrame, module_name, named_frames, unnamed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from gnomon.mpi.totals_file import TotalsFile
+
+_JIT = "[jit]"
+"""The module of code that is in no file, as samples have it."""
+_NO_COMMUNICATOR = "(no communicator)"
+_PROGRAM = 0
+"""The region and path of the program, from which all paths come."""
+_BITS = 16
+"""Of the number of a routine: a file has no more (totals_file.py)."""
+
+Region = tuple[str, str, str, str, int, bool | None]
+"""A row of the table of regions without its number."""
+
+
+class CallSites:
+    """The frames and call sites of several processes, and the paths that they are on.
+
+    Files are added first; `resolve` finds names and makes paths, of which `of_sites`, `of_sizes`
+    and `of_communicators` give the numbers.
+
+    Attributes:
+        modules: of all files.
+        regions: of all paths; number 0 is the program's.
+        paths: of functions, sites, sizes and communicators.
+        has_calls: of each path, whether it is known how often it was entered: of no function.
+    """
+
+    def __init__(self) -> None:
+        self.modules: list[Module] = []
+        self.regions: dict[Region, int] = {("hpm", "", "", "", 0, None): _PROGRAM}
+        self.paths = CallPaths(np.array([-1]), np.array([0]), np.array([0]), np.zeros(0, np.int64))
+        self.has_calls = np.zeros(1, bool)
+        self._module_numbers: dict[tuple[str, str], int] = {}
+        self._places: dict[tuple[int, int], int] = {}
+        self._nodes: dict[tuple[int, int], int] = {}
+        self._nodes_of_frames: dict[Any, NDArray[np.int64]] = {}
+        self._routines: dict[str, int] = {}
+        self._communicators: dict[str, int] = {}
+        self._sites, self._sizes, self._communicator_calls = _Keys(), _Keys(), _Keys()
+
+    def add(self, file: TotalsFile) -> None:
+        """Take note of a process's sites, sizes and communicators."""
+        self._sites.add(self._site_keys(file))
+        self._sizes.add(self._size_keys(file))
+        self._communicator_calls.add(self._communicator_keys(file))
+
+    def of_sites(self, file: TotalsFile) -> NDArray[np.int64]:
+        """Return the path of each of a file's sites."""
+        return self._sites.paths_of(self._site_keys(file))
+
+    def of_sizes(self, file: TotalsFile) -> NDArray[np.int64]:
+        """Return the path of each of a file's sizes."""
+        return self._sizes.paths_of(self._size_keys(file))
+
+    def of_communicators(self, file: TotalsFile) -> NDArray[np.int64]:
+        """Return the path of each of a file's sites among those of communicators."""
+        return self._communicator_calls.paths_of(self._communicator_keys(file))
+
+    # --- numbers of all files ---------------------------------------------------------------------
+
+    def _site_keys(self, file: TotalsFile) -> NDArray[np.int64]:
+        nodes, numbers, wanted = self._nodes_of(file), file.frames["frame"], file.sites["frame"]
+        of_sites = np.full(len(wanted), -1)
+        if len(numbers):
+            places = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+            is_known = numbers[places] == wanted
+            of_sites[is_known] = nodes[places[is_known]]
+        return _joined(of_sites + 1, self._routines_of(file)[file.sites["routine"]])
+
+    def _size_keys(self, file: TotalsFile) -> NDArray[np.int64]:
+        classes = file.sizes["size_class"].astype(np.int64)
+        return _joined(classes, self._routines_of(file)[file.sizes["routine"]])
+
+    def _communicator_keys(self, file: TotalsFile) -> NDArray[np.int64]:
+        own, inverse = np.unique(file.sites["communicator"], return_inverse=True)
+        names, known = _communicator_names(file), self._communicators
+        texts = [names.get(number, _NO_COMMUNICATOR) for number in own.tolist()]
+        numbers = np.array([known.setdefault(text, len(known)) for text in texts], np.int64)
+        of_sites = numbers[inverse.reshape(-1)]
+        return _joined(of_sites, self._routines_of(file)[file.sites["routine"]])
+
+    def _routines_of(self, file: TotalsFile) -> NDArray[np.int64]:
+        known = self._routines
+        return np.array([known.setdefault(name, len(known)) for name in file.routines], np.int64)
+
+    def _nodes_of(self, file: TotalsFile) -> NDArray[np.int64]:
+        """Return the node of each of a file's frames: a place, called from another node."""
+        modules, frames = self._modules_of(file), file.frames
+        key = (tuple(modules.items()), frames.tobytes())
+        if key not in self._nodes_of_frames:
+            of_frames: dict[int, int] = {}
+            places, nodes = self._places, self._nodes
+            names = ("frame", "caller", "module", "offset")
+            columns = (frames[name].tolist() for name in names)
+            for frame, caller, module, offset in zip(*columns, strict=True):
+                place = places.setdefault((modules.get(module, -1), offset), len(places))
+                node = (of_frames.get(caller, NONE), place)
+                of_frames[frame] = nodes.setdefault(node, len(nodes))
+            self._nodes_of_frames[key] = np.array(list(of_frames.values()), np.int64)
+        return self._nodes_of_frames[key]
+
+    def _modules_of(self, file: TotalsFile) -> dict[int, int]:
+        """Return the number that each of a file's modules has among all."""
+        modules: dict[int, int] = {}
+        columns = (file.modules[name].tolist() for name in ("module", "build_id", "build_id_bytes"))
+        for own, build_id, size in zip(*columns, strict=True):
+            path = file.texts.get(("module", own), "")
+            if not path:
+                continue
+            key = (path, build_id[:size].hex())
+            modules[own] = self._module_numbers.setdefault(key, len(self.modules))
+            if modules[own] == len(self.modules):
+                began = 0.0 if key[1] else file.realtime_ns * 1e-9
+                self.modules.append(Module(*key, began))
+        return modules
+
+    # --- names and paths --------------------------------------------------------------------------
+
+    def resolve(self) -> tuple[Unavailable, ...]:
+        """Find the names, and number the paths; return what has no names."""
+        chains, missing = self._named()
+        regions = [[self._region("cpu", *frame) for frame in chain] for chain in chains]
+        parents, places = (np.array([node[at] for node in self._nodes], np.uint32) for at in (0, 1))
+        self.paths = call_paths(places, parents, regions, _PROGRAM)
+        innermost = [chains[place][-1] for place in places.tolist()]
+        self._add_sites(innermost)
+        routines, communicators = list(self._routines), list(self._communicators)
+        self._add_pairs(SIZE, self._sizes, lambda size, own: (routines[own], size_name(size)))
+        self._add_pairs(
+            COMMUNICATOR,
+            self._communicator_calls,
+            lambda number, own: (communicators[number], routines[own]),
+        )
+        kinds = np.array([region[0] != "cpu" for region in self.regions])
+        self.has_calls = kinds[self.paths.regions] & (self.paths.parents >= 0)
+        return missing
+
+    def _region(self, kind: str, name: str, module: str = "", file: str = "", line: int = 0,
+                is_inlined: bool | None = None) -> int:  # fmt: skip
+        key = (kind, name, module, file, line, is_inlined)
+        return self.regions.setdefault(key, len(self.regions))
+
+    def _named(self) -> tuple[list[tuple[CodeFrame, ...]], tuple[Unavailable, ...]]:
+        """Return the frames of each place, at least one."""
+        chains: list[tuple[CodeFrame, ...]] = [(CodeFrame(_JIT, _JIT),)] * len(self._places)
+        of_modules: dict[int, list[int]] = {}
+        for place, (number, _) in enumerate(self._places):
+            of_modules.setdefault(number, []).append(place)
+        of_modules.pop(-1, None)
+        offsets = np.array([offset for _, offset in self._places], np.uint64)
+        resolution = resolve({self.modules[one]: offsets[of_modules[one]] for one in of_modules})
+        for number, places in of_modules.items():
+            module = self.modules[number]
+            name, frames = module_name(module.path), resolution.frames.get(module)
+            own = offsets[places]
+            if frames is None:
+                for place, offset in zip(places, own.tolist(), strict=True):
+                    chains[place] = (CodeFrame(unnamed(name, offset), name),)
+                continue
+            for place, chain in zip(places, named_frames(frames, own, name), strict=True):
+                chains[place] = chain
+        return chains, tuple(
+            missing._replace(event=f"names of {module_name(module.path)}")
+            for module, missing in resolution.unavailable.items()
+        )
+
+    def _add_sites(self, innermost: Sequence[CodeFrame]) -> None:
+        """Add a path for each site, below the function that it is in."""
+        routines = list(self._routines)
+        regions, parents = [], []
+        for key in self._sites.keys.tolist():
+            node, routine = (key >> _BITS) - 1, routines[key & ((1 << _BITS) - 1)]
+            parents.append(int(self.paths.of_nodes[node]) if node >= 0 else _PROGRAM)
+            line = innermost[node] if node >= 0 else CodeFrame("", "")
+            regions.append(self._region(CALL, routine, line.module, line.file, line.line))
+        self.paths, self._sites.paths = self.paths.with_leaves(
+            np.array(parents, np.int64), np.array(regions, np.int64)
+        )
+
+    def _add_pairs(
+        self, kind: str, keys: _Keys, names_of: Callable[[int, int], tuple[str, str]]
+    ) -> None:
+        """Add two regions for each key, one below the other below the program."""
+        pairs = [names_of(key >> _BITS, key & ((1 << _BITS) - 1)) for key in keys.keys.tolist()]
+        outer, inner = (
+            np.array([self._region(kind, pair[at]) for pair in pairs], np.int64) for at in (0, 1)
+        )
+        tree, above = self.paths.with_leaves(np.zeros(len(pairs), np.int64), outer)
+        self.paths, keys.paths = tree.with_leaves(above, inner)
+
+
+class _Keys:
+    """Numbers that files have, each once, and the path of each.
+
+    Attributes:
+        keys: ascending.
+        paths: of each key.
+    """
+
+    def __init__(self) -> None:
+        self.keys = self.paths = np.zeros(0, np.int64)
+
+    def add(self, keys: NDArray[np.int64]) -> None:
+        own = np.unique(keys)
+        if not np.isin(own, self.keys, assume_unique=True).all():
+            self.keys = np.union1d(self.keys, own)
+
+    def paths_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        found: NDArray[np.int64] = self.paths[np.searchsorted(self.keys, keys)]
+        return found
+
+
+def _joined(above: NDArray[np.int64], routines: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return one number for each two."""
+    keys: NDArray[np.int64] = above << _BITS | routines
+    return keys
+
+
+def _communicator_names(file: TotalsFile) -> dict[int, str]:
+    """Return what communicators are called: by their names, or by who is in them."""
+    names: dict[int, str] = {}
+    columns = (file.communicators[name].tolist() for name in ("communicator", "size", "first"))
+    for number, size, first in zip(*columns, strict=True):
+        begin = f", the first is rank {first}" if first >= 0 else ""
+        own = f"communicator of {size} rank{'' if size == 1 else 's'}{begin}"
+        names[number] = file.texts.get(("communicator", number), "") or own
+    return names

@@ -1,0 +1,195 @@
+"""Rows of the model for what wrappers left of every process: `mpi_metrics` has what they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gnomon.errors import FormatError
+from gnomon.model.capability_result import Collected
+from gnomon.model.tables import (
+    LOCATIONS,
+    MESSAGES,
+    METRICS,
+    MODULES,
+    PATHS,
+    PROFILE,
+    REGIONS,
+    Table,
+)
+from gnomon.model.value import Domain, Scope
+from gnomon.mpi import mpi_metrics
+from gnomon.mpi.call_sites import CallSites
+from gnomon.mpi.process_rows import MEASURES, ProcessRows, TableParts, overhead_ns, whole
+from gnomon.mpi.totals_file import SUFFIX, TotalsFile, read_totals
+from gnomon.symbols.code_frames import module_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+_HELD_BYTES = 256 << 20
+"""Files of no more together are read once; larger ones again for their rows."""
+_ROWS_HELD = 100_000
+_NAMED = 4
+"""So many processes are named in a warning."""
+
+
+def collect(folder: Path) -> Collected:
+    """Return the calls of MPI that the processes of a run left in its staging folder.
+
+    A file that cannot be read costs a warning, never the others. Those of a job are read one by
+    one, and again for their rows where they are too large to be held.
+    """
+    paths = sorted(folder.glob(f"*{SUFFIX}"))
+    is_held = sum(path.stat().st_size for path in paths) <= _HELD_BYTES
+    sites, facts, warnings = CallSites(), Counter[str](), []
+    processes: dict[tuple[str, int], _Process] = {}
+    for path in paths:
+        try:
+            file = read_totals(path)
+        except (FormatError, OSError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            why = str(why).removeprefix(f"{path}: ")
+            warnings.append(f"mpi: {path.name}: cannot be read: {why}")
+            continue
+        sites.add(file)
+        facts.update(_facts(file))
+        process = processes.setdefault((file.host, file.pid), _Process(file.host, file.pid))
+        process.add(file, is_held=is_held)
+    missing = sites.resolve()
+    ordered = sorted(processes.values(), key=lambda one: (one.rank, one.host, one.pid))
+    return Collected(_tables(ordered, sites), missing, (*warnings, *_notes(ordered)), dict(facts))
+
+
+class _Process:
+    """A process and its files: it leaves one for each program that it executes.
+
+    Attributes:
+        host: where it ran.
+        pid: its number there.
+        name: what it is called.
+        rank: as MPI says, -1 where it was never up.
+        peers: the ranks that it sent to.
+        n_lost: records that there was no room for.
+        is_finalized: MPI was up, and was finalized.
+    """
+
+    def __init__(self, host: str, pid: int) -> None:
+        self.host, self.pid = host, pid
+        self.name = ""
+        self.rank = -1
+        self.peers = np.zeros(0, np.int32)
+        self.n_lost = 0
+        self.is_finalized = True
+        self._files: list[Path | TotalsFile] = []
+
+    def add(self, file: TotalsFile, *, is_held: bool) -> None:
+        self._files.append(file if is_held else file.path)
+        if file.rank >= 0:
+            self.rank = file.rank
+            self.is_finalized &= file.is_finalized
+        self.name = file.name or self.name
+        self.n_lost += file.lost
+        self.peers = np.union1d(self.peers, file.messages["peer"])
+
+    def files(self) -> Iterator[TotalsFile]:
+        for file in self._files:
+            yield file if isinstance(file, TotalsFile) else read_totals(file)
+
+
+def _facts(file: TotalsFile) -> dict[str, int]:
+    return {
+        "processes": 1,
+        "calls": int(whole(file.sites["calls"]).sum()),
+        "records_lost": file.lost,
+        "overhead_ns": int(overhead_ns(file)),
+    }
+
+
+def _notes(processes: Sequence[_Process]) -> Iterator[str]:
+    lost = [one for one in processes if one.n_lost]
+    if lost:
+        n_lost = sum(one.n_lost for one in lost)
+        yield f"mpi: of {_named(lost)} {n_lost:,} records are missing: the disk was full"
+    early = [one for one in processes if not one.is_finalized]
+    if early:
+        yield f"mpi: {_named(early)} ended without MPI_Finalize: its calls until then are here"
+
+
+def _named(processes: Sequence[_Process]) -> str:
+    """Return ranks, or processes that have none, as text."""
+    ranks = [one.rank for one in processes if one.rank >= 0]
+    numbers = ranks or [one.pid for one in processes]
+    names = ", ".join(map(str, numbers[:_NAMED]))
+    more = f" and {len(numbers) - _NAMED} more" if len(numbers) > _NAMED else ""
+    what = "rank" if ranks else "process"
+    return f"{what}{'' if len(numbers) == 1 else 'es' if what == 'process' else 's'} {names}{more}"
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def _tables(processes: Sequence[_Process], sites: CallSites) -> Iterator[Table]:
+    if not processes:
+        return
+    peers = [one.peers[one.peers >= 0] for one in processes]
+    senders = [one.rank for one, own in zip(processes, peers, strict=True) if len(own)]
+    ranks = np.unique(np.concatenate([*peers, np.array(senders, np.int32)]))
+    ranks = ranks[ranks >= 0]
+    yield _locations(processes, ranks)
+    yield Table(REGIONS, [(number, *region) for region, number in sites.regions.items()])
+    tree = sites.paths
+    yield Table.of(
+        PATHS,
+        {"path": np.arange(len(tree.parents)), "parent": tree.parents, "region": tree.regions},
+    )
+    yield _metrics()
+    modules = [module for module in sites.modules if not module.path.startswith("[")]
+    yield Table(MODULES, [(module_name(one.path), one.path, one.build_id) for one in modules])
+    profile, messages = TableParts(PROFILE), TableParts(MESSAGES)
+    for location, process in enumerate(processes):
+        rows = ProcessRows(sites)
+        for file in process.files():
+            rows.add(file)
+        profile.add(rows.profile(location))
+        sender = len(processes) + int(np.searchsorted(ranks, process.rank))
+        messages.add(rows.messages(sender, len(processes), ranks))
+        for columns in (profile, messages):
+            if columns.n >= _ROWS_HELD:
+                yield columns.table()
+    yield from (columns.table() for columns in (profile, messages) if columns.n)
+
+
+def _locations(processes: Sequence[_Process], ranks: NDArray[np.int32]) -> Table:
+    table = Table(LOCATIONS)
+    for one in processes:
+        table.append((len(table), -1, "process", one.host, one.rank, one.pid, -1, one.name))
+    for rank in ranks.tolist():
+        table.append((len(table), -1, "rank", "", rank, -1, -1, f"rank {rank}"))
+    return table
+
+
+def _metrics() -> Table:
+    table = Table(METRICS)
+    for number, measure in enumerate(MEASURES):
+        table.add(
+            metric=number,
+            name=measure.name,
+            unit=measure.unit,
+            formula="",
+            how=measure.how.value,
+            component=mpi_metrics.COMPONENT,
+            domain=Domain.ALL.value,
+            scope=Scope.PROCESS.value,
+            description=measure.description,
+            aggregation=measure.aggregation.value,
+            absent_is_zero=True,
+            reproducible=False,
+            dilated=False,
+        )
+    return table

@@ -1,0 +1,97 @@
+/*
+ * dlsym(3) as it is without the stub: programs ask by it whether there is an MPI, and what it can
+ * do (mpi4py asks for MPI_Get_version among all that is loaded), and MPI's names are here in every
+ * process. One that is found here is there if it is somewhere else, too.
+ */
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+#define HIDDEN __attribute__((visibility("hidden")))
+
+typedef void *symbol_function(void *handle, const char *name);
+
+HIDDEN symbol_function *gn_mpi_choose_dlsym(void *handle, const char *name);
+HIDDEN symbol_function *gn_mpi_dlsym(void);
+
+/* The C library's, of the oldest version that each kind of machine has. */
+symbol_function *gn_mpi_dlsym(void)
+{
+	static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
+	static symbol_function *own;
+	void *symbol = NULL;
+
+	if (__atomic_load_n(&own, __ATOMIC_RELAXED))
+		return own;
+	for (size_t i = 0; !symbol && i < sizeof(versions) / sizeof(*versions); i++)
+		symbol = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+	__atomic_store_n(&own, (symbol_function *)symbol, __ATOMIC_RELAXED);
+	return own;
+}
+
+static void *find_elsewhere(void *handle, const char *name)
+{
+	symbol_function *next = gn_mpi_dlsym();
+	void *symbol = next(handle, name);
+	Dl_info its, ours;
+
+	if (symbol && dladdr(symbol, &its) && dladdr((void *)gn_mpi_dlsym, &ours) &&
+	    its.dli_fbase == ours.dli_fbase && !next(RTLD_NEXT, name))
+		return NULL; /* dlerror() has the reason now */
+	return symbol;
+}
+
+/* What RTLD_NEXT means depends on who calls, so that most calls are passed on as they are. */
+symbol_function *gn_mpi_choose_dlsym(void *handle, const char *name)
+{
+	return handle != RTLD_NEXT && name && (!strncmp(name, "MPI_", 4) || !strncmp(name, "mpi_", 4))
+		       ? find_elsewhere
+		       : gn_mpi_dlsym();
+}
+
+/* clang-format off */
+#if defined(__x86_64__)
+__asm__(".text\n"
+	".globl dlsym\n"
+	".type dlsym, @function\n"
+	"dlsym:\n"
+	".cfi_startproc\n"
+	"endbr64\n"
+	"push %rdi\n"
+	".cfi_adjust_cfa_offset 8\n"
+	"push %rsi\n"
+	".cfi_adjust_cfa_offset 8\n"
+	"sub $8, %rsp\n"
+	".cfi_adjust_cfa_offset 8\n"
+	"call gn_mpi_choose_dlsym\n"
+	"add $8, %rsp\n"
+	".cfi_adjust_cfa_offset -8\n"
+	"pop %rsi\n"
+	".cfi_adjust_cfa_offset -8\n"
+	"pop %rdi\n"
+	".cfi_adjust_cfa_offset -8\n"
+	"jmp *%rax\n"
+	".cfi_endproc\n"
+	".size dlsym, .-dlsym\n");
+#elif defined(__aarch64__)
+__asm__(".text\n"
+	".globl dlsym\n"
+	".type dlsym, %function\n"
+	"dlsym:\n"
+	".cfi_startproc\n"
+	"hint #34\n"
+	"stp x29, x30, [sp, #-32]!\n"
+	".cfi_def_cfa_offset 32\n"
+	".cfi_offset x29, -32\n"
+	".cfi_offset x30, -24\n"
+	"mov x29, sp\n"
+	"stp x0, x1, [sp, #16]\n"
+	"bl gn_mpi_choose_dlsym\n"
+	"mov x16, x0\n"
+	"ldp x0, x1, [sp, #16]\n"
+	"ldp x29, x30, [sp], #32\n"
+	".cfi_def_cfa_offset 0\n"
+	"br x16\n"
+	".cfi_endproc\n"
+	".size dlsym, .-dlsym\n");
+#endif

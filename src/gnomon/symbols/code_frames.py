@@ -1,0 +1,68 @@
+"""Functions at their lines as regions have them, from the frames of a module's addresses."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from gnomon.named_tuple import NamedTuple
+from gnomon.symbols.frames import IS_INLINED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gnomon.symbols.frames import ModuleFrames
+
+
+class CodeFrame(NamedTuple):
+    """A function at a line of it.
+
+    Attributes:
+        function: its name.
+        module: the base name of the program or library.
+        file: of the line; "" where it is not known.
+        line: 0 where it is not known.
+        is_inlined: its code stands in the function that calls it.
+    """
+
+    function: str
+    module: str
+    file: str = ""
+    line: int = 0
+    is_inlined: bool = False
+
+
+def module_name(path: str) -> str:
+    """Return what a module is called: the base name of its path, or what has none as it is."""
+    return path if path.startswith(("[", "(")) else PurePath(path).name or path
+
+
+def unnamed(module: str, offset: int) -> str:
+    """Return what stands for a function without a name."""
+    return module if module.startswith(("[", "(")) else f"{module}+{offset:#x}"
+
+
+def named_frames(
+    frames: ModuleFrames, offsets: NDArray[np.uint64], name: str
+) -> Iterator[tuple[CodeFrame, ...]]:
+    """Yield the frames of addresses of a module, of each the outermost first."""
+    import numpy as np
+
+    texts, first = frames.texts, frames.first.tolist()
+    rows = frames.frames[["function", "file", "line", "flags"]].tolist()
+    positions = np.searchsorted(frames.addresses, offsets).tolist()
+    for offset, position in zip(offsets.tolist(), positions, strict=True):
+        own = rows[first[position] : first[position + 1]]
+        yield tuple(
+            CodeFrame(
+                texts[function] or unnamed(name, offset),
+                name,
+                texts[file],
+                line,
+                bool(flags & IS_INLINED),
+            )
+            for function, file, line, flags in reversed(own)
+        ) or (CodeFrame(unnamed(name, offset), name),)

@@ -1,0 +1,254 @@
+"""Values of the whole program at each rank, sorted, and in bands where ranks are many.
+
+A rank has what the widest of its locations have: itself, its processes, or their threads. A run
+without ranks has its processes instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gnomon.errors import UsageError
+from gnomon.metrics.outliers import outliers
+from gnomon.model import forest
+from gnomon.model.array_types import Flags, Floats, Ints, Longs
+from gnomon.model.metric import Metric
+from gnomon.mpi import mpi_metrics
+from gnomon.named_tuple import NamedTuple
+from gnomon.view.messages import run_of_each
+from gnomon.view.run_metadata import Dataset, positions
+
+BANDS_MOST = 4096
+"""More marks beside each other no screen shows."""
+
+COMPUTING = "computing"
+"""The key of the time between MPI_Init and MPI_Finalize that is not in calls of MPI."""
+
+RANK, HOST = "rank", "host"
+"""What ranks are sorted by, beside the keys of series."""
+
+_FIRST = (mpi_metrics.TIME, COMPUTING, mpi_metrics.WAITING, mpi_metrics.SENT, mpi_metrics.RECEIVED)
+_WIDEST = ("rank", "process", "thread")
+
+
+class Ranks(NamedTuple):
+    """The ranks of a run, or its processes where it has none.
+
+    Attributes:
+        what: "rank" or "process".
+        rank: number of each, -1 for processes.
+        location: its position: the one that has the values of calls.
+        host: a number of `hosts`.
+        hosts: names.
+        of_location: which of them each location of the run is of, -1 for none.
+    """
+
+    what: str
+    rank: Ints
+    location: Ints
+    host: Ints
+    hosts: list[str]
+    of_location: Ints
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return len(self.rank)
+
+
+class Series(NamedTuple):
+    """A value of each rank.
+
+    Attributes:
+        key: a metric's number, or `COMPUTING`.
+        title: what people call it.
+        unit, how: of the values.
+        value: NaN where there is none.
+    """
+
+    key: str
+    title: str
+    unit: str
+    how: str
+    value: Floats
+
+
+class Bands(NamedTuple):
+    """Consecutive ranks of an order, and what their values are like; NaN where none has any.
+
+    Attributes:
+        edges: the places where bands begin, and at the end where the last one ends.
+        least, middle, most: of each band.
+    """
+
+    edges: Longs
+    least: Floats
+    middle: Floats
+    most: Floats
+
+
+def ranks_of(data: Dataset) -> Ranks:
+    """Return the ranks of a run, in their order."""
+    locations = data.locations
+    rank = np.array([one.rank for one in locations], dtype=np.int64)
+    run = run_of_each(data)
+    is_process = np.array([one.kind == "process" for one in locations], dtype=bool)
+    has_ranks = bool((rank >= 0).any())
+    if has_ranks:
+        key = np.where(rank >= 0, (run + 1) << 32 | rank, -1)
+    else:
+        key = np.where(is_process, np.arange(len(locations)), -1)
+        parents = data.location_parents.tolist()
+        for at, parent in enumerate(parents):
+            if key[at] < 0 <= parent:
+                key[at] = key[parent]
+    units, inverse = np.unique(key, return_inverse=True)
+    skipped = int(len(units) > 0 and units[0] == -1)
+    of_location = (inverse - skipped).astype(np.int32)
+    n = len(units) - skipped
+    location = np.full(n, -1, dtype=np.int32)
+    # Those that come last stay: processes before what else has their rank.
+    members = np.flatnonzero(of_location >= 0)
+    members = members[np.lexsort((-members, is_process[members]))]
+    location[of_location[members]] = members
+    hosts: dict[str, int] = {}
+    host = np.array(
+        [hosts.setdefault(locations[at].host, len(hosts)) for at in location.tolist()],
+        dtype=np.int32,
+    )
+    return Ranks(
+        "rank" if has_ranks else "process",
+        np.array([locations[at].rank for at in location.tolist()], dtype=np.int32),
+        location, host, list(hosts), of_location,
+    )  # fmt: skip
+
+
+def first_series(data: Dataset, first_metric: int) -> list[str]:
+    """Return the keys of what is shown first: of MPI, else the run's first metric."""
+    by_name = _of_mpi(data)
+    keys = [
+        name if name == COMPUTING else str(by_name[name].metric)
+        for name in _FIRST
+        if name in by_name or (name == COMPUTING and mpi_metrics.ELAPSED in by_name)
+    ]
+    if not keys and first_metric >= 0:
+        keys = [str(first_metric)]
+    return keys
+
+
+def series(data: Dataset, ranks: Ranks, key: str) -> Series:
+    """Return the values of ranks that a key names.
+
+    Raises:
+        UsageError: there is no such metric, or no time of MPI to compute with.
+        RunDirectoryError: the tables cannot be read.
+    """
+    if key == COMPUTING:
+        by_name = _of_mpi(data)
+        try:
+            whole, calls = by_name[mpi_metrics.ELAPSED], by_name[mpi_metrics.TIME]
+        except KeyError:
+            raise UsageError(f"{data.name}: it has no times of MPI") from None
+        value = _values(data, ranks, whole) - np.nan_to_num(_values(data, ranks, calls))
+        return Series(key, "time outside of MPI", calls.unit, calls.how, value)
+    metric = data.metric_of.get(int(key)) if key.isascii() and key.isdigit() else None
+    if metric is None:
+        raise UsageError(f"{data.name}: there is no metric {key[:40]!a}")
+    return Series(key, metric.name, metric.unit, metric.how, _values(data, ranks, metric))
+
+
+def _of_mpi(data: Dataset) -> dict[str, Metric]:
+    return {one.name: one for one in data.metrics if one.component == mpi_metrics.COMPONENT}
+
+
+def _values(data: Dataset, ranks: Ranks, metric: Metric) -> Floats:
+    """Return a metric's values of the whole program, averages over executions."""
+    with_values = data.tables.arrays(
+        "SELECT DISTINCT path FROM profile WHERE metric = ? AND path IS NOT NULL "
+        f"AND location IN (SELECT location FROM locations WHERE kind IN {_WIDEST})",
+        [metric.metric],
+    )
+    group = np.full(len(data.paths.number), -1, dtype=np.int32)
+    path = positions(data.paths.number, with_values["path"])
+    group[path[path >= 0]] = 0
+    outermost = forest.first_of_their_kind(group, data.paths.parent, data.walk)
+    together = "SUM" if metric.is_additive and not metric.is_elapsed else "MAX"
+    rows = data.tables.arrays(
+        f"SELECT location, {together}(inclusive) AS value, "
+        "COUNT(DISTINCT repetition) AS executions "
+        "FROM profile WHERE metric = ? AND path IN (SELECT unnest(?::INTEGER[])) "
+        "AND location IS NOT NULL AND isfinite(inclusive) GROUP BY location",
+        [metric.metric, data.paths.number[outermost].tolist()],
+    )
+    number = np.array([one.location for one in data.locations], dtype=np.int32)
+    location = positions(number, rows["location"])
+    kinds = {kind: nth for nth, kind in enumerate(_WIDEST)}
+    width = np.array([kinds.get(one.kind, len(kinds)) for one in data.locations], dtype=np.int32)
+    divisor = np.maximum(rows["executions"], 1) if together == "SUM" else 1
+    value = np.asarray(rows["value"] / divisor, dtype=np.float64)
+    wanted = (location >= 0) & (ranks.of_location[location] >= 0)
+    wanted &= width[location] < len(kinds)
+    unit, value, width = ranks.of_location[location[wanted]], value[wanted], width[location[wanted]]
+    widest = np.full(ranks.n, len(kinds), dtype=np.int32)
+    np.minimum.at(widest, unit, width)
+    is_widest = width == widest[unit]
+    result = np.full(ranks.n, -np.inf)
+    if together == "SUM":
+        result = np.bincount(unit[is_widest], weights=value[is_widest], minlength=ranks.n)
+    else:
+        np.maximum.at(result, unit[is_widest], value[is_widest])
+    return np.where(widest < len(kinds), result, np.nan)
+
+
+def sorted_ranks(ranks: Ranks, by: str, of_key: Series | None, *, descending: bool) -> Longs:
+    """Return positions of ranks by their number, their host, or a value; those of none last.
+
+    Args:
+        ranks: those of the run.
+        by: `RANK`, `HOST`, or the key of a series.
+        of_key: that series.
+        descending: largest first.
+    """
+    number = np.arange(ranks.n)
+    if of_key is not None:
+        sign = -1.0 if descending else 1.0
+        return np.lexsort((number, sign * of_key.value))
+    order = number if by == RANK else np.lexsort((number, ranks.host))
+    return order[::-1] if descending else order
+
+
+def bands(values: Floats, begin: int, end: int, many: int) -> Bands:
+    """Return what values are like from one place to before another.
+
+    Args:
+        values: in the order of the places.
+        begin: the first place.
+        end: behind the last one.
+        many: so many bands at most.
+    """
+    n = end - begin
+    edges = begin + np.unique(np.linspace(0, n, min(many, n) + 1).round().astype(np.int64))
+    part = values[begin:end]
+    band = np.searchsorted(edges, np.arange(begin, end), side="right") - 1
+    # In each band by value, those without one behind the others.
+    ordered = part[np.lexsort((part, band))]
+    count = np.bincount(band[~np.isnan(part)], minlength=len(edges) - 1)
+    first = edges[:-1] - begin
+    last = first + np.maximum(count - 1, 0)
+    middle = (ordered[(first + last) // 2] + ordered[(first + last + 1) // 2]) / 2
+    return Bands(edges, ordered[first], middle, ordered[last])
+
+
+def outliers_of(value: Floats) -> Flags:
+    """Return which ranks stand out of the others, as `gnomon report RUN mpi` has it."""
+    flags = np.zeros(len(value), dtype=bool)
+    known = np.flatnonzero(~np.isnan(value))
+    flags[known] = outliers(value[known])
+    return flags
+
+
+def keys_of(text: str, known: Sequence[str]) -> list[str]:
+    """Return the keys that stand in a request with commas between, or else those known."""
+    return [one for one in text.split(",") if one] or list(known)
