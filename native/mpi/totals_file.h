@@ -78,7 +78,8 @@ struct gn_mpi_thread_record {
 	int32_t tid;
 	uint32_t zero_12;
 	char name[16];
-	uint64_t zero_32[4];
+	uint64_t last_ticks; /* when its last call ended */
+	uint64_t zero_40[3];
 };
 
 /* Calls of a routine from a place, on a communicator. */
