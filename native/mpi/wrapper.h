@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "communicators.h"
+#include "cost.h"
 #include "data_sizes.h"
 #include "profile.h"
 #include "requests.h"
@@ -163,6 +164,7 @@ static inline void gn_mpi_up(struct gn_mpi_call *call)
 	snprintf(header->library, sizeof(header->library), "%.255s", library);
 	header->up_ticks = call->end;
 	gn_mpi_learn_sizes();
+	gn_mpi_measure_cost(header);
 	gn_mpi_meet_world(call->thread);
 }
 
