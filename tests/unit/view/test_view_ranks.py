@@ -164,10 +164,13 @@ def test_a_rank_has_its_call_sites(client: Client) -> None:
 
 def test_outliers_are_far_from_the_median() -> None:
     usual = np.array([10.0, 10.1, 9.9, 10.2, 9.8, 10.0, 10.1])
-    assert not outliers(usual).any()
-    assert outliers(np.append(usual, 14.0)).tolist() == [False] * 7 + [True]
-    # All but one are equal: what is less than 5 % off is none.
-    assert not outliers(np.array([100.0] * 9 + [104.0])).any()
-    assert outliers(np.array([100.0] * 9 + [94.0])).tolist() == [False] * 9 + [True]
-    assert outliers(np.array([0.0, 0.0, 0.0, 0.0, 5.0])).tolist() == [False] * 4 + [True]
-    assert outliers(np.array([1.0, 900.0])).tolist() == [False, False]
+    assert not outliers(usual, 0).any()
+    assert outliers(np.append(usual, 14.0), 0).tolist() == [False] * 7 + [True]
+    assert outliers(np.append(usual, 6.0), 0).tolist() == [False] * 7 + [True]
+    # What differs by less than matters is none.
+    assert not outliers(np.append(usual, 14.0), 5).any()
+    # All but one are equal: the mean deviation says what is usual.
+    assert outliers(np.array([0.0] * 9 + [5.0]), 0).tolist() == [False] * 9 + [True]
+    assert not outliers(np.array([3.0] * 9), 0).any()
+    assert not outliers(np.array([1.0, 1.0, 900.0]), 0).any()
+    assert outliers(np.zeros(0), 0).tolist() == []
