@@ -203,6 +203,10 @@ def _linked(root: Path, prebuilt: Path, compiler: str) -> _Linked:
         return linked
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _locked(root), TemporaryDirectory(prefix=".new-", dir=root) as name:
+        # Another task of the job had the lock before.
+        linked = _noted(note, compiler)
+        if linked is not None:
+            return linked
         header = read_header(compiler)
         library = linked_library(compiler, Path(name))
         place = prebuilt
@@ -220,7 +224,6 @@ def _linked(root: Path, prebuilt: Path, compiler: str) -> _Linked:
 
 def _compile(root: Path, compiler: str, linked: _Linked) -> None:
     with _locked(root):
-        # Another task of the job had the lock before.
         if linked.wrappers.exists():
             return
         linked.wrappers.parent.mkdir(exist_ok=True)
