@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -137,6 +138,21 @@ def test_what_is_asked_wrongly_is_said(client: Client, query: str, sentence: str
     answer = client.ask(f"/api/runs/1/ranks?{query}")
     assert answer.status == 400
     assert sentence in answer.json["error"]
+
+
+def test_what_is_before_mpi_init_returns_is_not_within(tmp_path: Path) -> None:
+    places = [Place(-1, "command"), *(Place(0, "process", rank) for rank in range(3))]
+    sites = [Region(-1, "hpm", "app"), Region(0, "mpi", "MPI_Init"), Region(0, "mpi", "MPI_Send")]
+    times = {1: 40.0, 2: 7.0, 0: 47.0}
+    values = [Value(at, site, 0, time, time) for at in (1, 2, 3) for site, time in times.items()]
+    values += [Value(at, 0, 1, elapsed, None) for at, elapsed in ((1, 10.0), (2, 20.0), (3, 5.0))]
+    view_runs.write(tmp_path / "init", places, sites, view_messages.METRICS, values)
+    session = Session()
+    session.open([str(tmp_path / "init")])
+    with serving(session) as client:
+        found = asked(client, 1, series="computing")
+    # Threads of rank 2 were in MPI at once for longer than there was time.
+    assert found["middle"].tolist() == [3, 13, 0]
 
 
 def test_a_run_without_mpi_has_no_time_to_compute_with(client: Client) -> None:
