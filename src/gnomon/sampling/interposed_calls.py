@@ -20,7 +20,6 @@ from gnomon.named_tuple import NamedTuple
 from gnomon.symbols.code_frames import CodeFrame
 
 if TYPE_CHECKING:
-
     from gnomon.sampling.python_call_paths import SampledPaths
     from gnomon.sampling.sample_file import SampleFile
 
@@ -28,7 +27,7 @@ MPI = "mpi"
 # Wrappers of MPI as `gnomon run` loads them, and as programs are linked with them.
 _LIBRARY = re.compile(r"libgnomon_mpi-.*\.so|libmpitrace\.so.*")
 # gn_f_Send is what mpi_send_ and its other names in Fortran have in common (mpi/fortran_source.py).
-_FORTRAN = re.compile(r"(?:gn_f_|mpi_|MPI_)(\w+?)(?:_f08(?:ts)?(?:_large)?_|_cptr_*|_*)")
+_NAME = re.compile(r"(?:gn_f_|mpi_|MPI_)(\w+?)(?:_f08(?:ts)?(?:_large)?_|_cptr_*|_*)")
 
 
 class InterposedCalls(NamedTuple):
@@ -57,22 +56,24 @@ def with_calls(
     if not any(of_modules):
         return InterposedCalls(paths, frozenset())
     places, parents = paths.node_places.copy(), paths.node_parents.copy()
-    of_places = np.zeros(len(frames) + len(paths.python_frames), bool)
-    of_places[: len(frames)] = np.array(of_modules)[samples.place_modules]
-    is_measuring = of_places[places]
     all_frames = [*frames, *paths.python_frames]
+    is_measuring = np.zeros(len(all_frames), bool)
+    is_measuring[: len(frames)] = np.array(of_modules)[samples.place_modules]
     numbers: dict[tuple[int, int], int] = {}
     calls: list[tuple[CodeFrame, ...]] = []
-    for node in np.flatnonzero(is_measuring).tolist():
+    for node in np.flatnonzero(is_measuring[places]).tolist():
         above = int(parents[node])
-        if above != NONE and is_measuring[above]:
+        if above != NONE and places[above] >= len(all_frames):
             # Functions of the library that call each other are one call.
             places[node], parents[node] = places[above], parents[above]
+            continue
+        name = routine_name(all_frames[places[node]][0].function)
+        # The library's constructor, for one, is no call.
+        if not name:
             continue
         key = (int(places[node]), int(places[above]) if above != NONE else -1)
         if key not in numbers:
             caller = all_frames[key[1]][-1] if key[1] >= 0 else CodeFrame("", "")
-            name = routine_name(all_frames[key[0]][0].function)
             numbers[key] = len(all_frames) + len(calls)
             calls.append((CodeFrame(name, caller.module, caller.file, caller.line),))
         places[node] = numbers[key]
@@ -83,9 +84,11 @@ def with_calls(
 
 
 def routine_name(function: str) -> str:
-    """Return the standard's name of a routine of MPI, of one of its names in C or Fortran."""
-    match = _FORTRAN.fullmatch(function)
-    if match is None or (function.startswith("MPI_") and not function.isupper()):
-        return function
-    stem = match[1]
-    return "MPI_" + (stem if function.startswith("gn_f_") else stem.capitalize())
+    """Return the standard's name of a routine of MPI, of a name in C or Fortran; "" for no such."""
+    match = _NAME.fullmatch(function)
+    if match is None:
+        return ""
+    is_in_c = function.startswith("gn_f_") or (
+        function.startswith("MPI") and not function.isupper()
+    )
+    return "MPI_" + (match[1] if is_in_c else match[1].capitalize())

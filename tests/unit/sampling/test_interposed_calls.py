@@ -71,6 +71,16 @@ def test_calls_of_two_lines_are_two_and_of_python_too() -> None:
     assert len(set(result.node_places.tolist())) == 4
 
 
+def test_what_is_no_routine_stays_a_function() -> None:
+    frames = [MAIN, CodeFrame("gn_mpi_load", "w")]
+    given = paths([0, 1], [-1, 0])
+    result, calls = with_calls(
+        samples("/app", LIBRARY, places=[0, 1]), given, [(it,) for it in frames]
+    )
+    assert named(frames, result) == frames
+    assert not calls
+
+
 def test_without_such_a_library_nothing_changes() -> None:
     given: Any = paths([0], [-1])
     result, calls = with_calls(samples("/app", places=[0]), given, [(MAIN,)])
@@ -90,7 +100,8 @@ def test_without_such_a_library_nothing_changes() -> None:
         ("mpi_send_f08ts_large_", "MPI_Send"),
         ("mpi_alloc_mem_cptr_", "MPI_Alloc_mem"),
         ("gn_f_Type_create_f90_real", "MPI_Type_create_f90_real"),
-        ("helper", "helper"),
+        ("MPI_Send_c", "MPI_Send_c"),
+        ("gn_mpi_load", ""),
     ],
 )
 def test_names_of_routines(function: str, name: str) -> None:
