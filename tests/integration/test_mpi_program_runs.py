@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from mpi import BOTH, Mpi, build
-from mpi_runs import measured
+from mpi_program_runs import measured
 
 from gnomon.mpi import mpi_metrics as names
 
