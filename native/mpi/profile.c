@@ -26,6 +26,7 @@ static struct gn_mpi_thread nobody = {.frame = UINTPTR_MAX};
 static struct {
 	const char *const *names;
 	uint32_t n;
+	int stands_alone;
 } plan;
 static uint32_t n_routines; /* 0: nothing is recorded */
 /* Of one process: zero in a child that was forked. */
@@ -74,9 +75,15 @@ void gn_mpi_profile_begin(const char *const *names, uint32_t n)
 	plan.n = n;
 }
 
+void gn_mpi_profile_stands_alone(void)
+{
+	plan.stands_alone = 1;
+}
+
 static void open_file(void)
 {
-	if (gn_mpi_totals_open(plan.names, plan.n))
+	if (gn_mpi_totals_open(plan.names, plan.n) &&
+	    (!plan.stands_alone || gn_mpi_totals_open_in_memory(plan.names, plan.n)))
 		return;
 	process = gn_lifecycle_begin(&life);
 	if (!process || gn_lifecycle_at_fork(leave_child))
