@@ -25,15 +25,23 @@ _TURNS = 5
 def run(rounds: int) -> Table:
     """Return nanoseconds for a start and a stop on 4 software events."""
     lines: list[list[float]] = []
+    in_runs: list[list[float]] = []
+    by_path: list[list[float]] = []
     python: list[list[float]] = []
     for _ in range(_TURNS):
         lines += _measured([program("bench_sections")], -(-rounds // _TURNS))
+        in_runs += _measured([program("bench_sections")], -(-rounds // _TURNS), is_run=True)
+        by_path += _measured(
+            [program("bench_sections")], -(-rounds // _TURNS), is_run=True, HPM_CALL_PATHS="yes"
+        )
         python += _measured([sys.executable, str(_PYTHON)], -(-rounds // _TURNS))
     bare, thread, process, papi = zip(*lines, strict=True)
     rows = [
         Row("read(2) of the group of 4 events", "floor", median(bare)),
         Row("hpmTstart and hpmTstop", "", median(thread)),
         Row("hpmStart and hpmStop", "", median(process)),
+        Row("hpmTstart and hpmTstop in gnomon run", "", median(ns for _, ns, *_ in in_runs)),
+        Row("the same by call path", "", median(ns for _, ns, *_ in by_path)),
     ]
     names = ("hpmTstart and hpmTstop", "with section", "with hpm.section('label')")
     in_python = [
@@ -55,7 +63,9 @@ def run(rounds: int) -> Table:
     return Table("sections", "ns", rows, limits)
 
 
-def _measured(bench: list[str], rounds: int) -> list[list[float]]:
+def _measured(
+    bench: list[str], rounds: int, *, is_run: bool = False, **variables: str
+) -> list[list[float]]:
     with tempfile.TemporaryDirectory() as folder:
         printed = subprocess.run(
             [*bench, str(rounds)],
@@ -66,6 +76,8 @@ def _measured(bench: list[str], rounds: int) -> list[list[float]]:
                 "PAPI_EVENTS": _PAPI_EVENTS,
                 "PAPI_REPORT": "0",
                 "PAPI_OUTPUT_DIRECTORY": str(Path(folder) / "papi"),
+                **({"GNOMON_RUN_DIR": folder} if is_run else {}),
+                **variables,
             },
             capture_output=True,
             text=True,

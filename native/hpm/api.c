@@ -66,6 +66,18 @@ int hpmPlace(int instID, const char *file, int line)
 	return hpm_tell_place(hpm_engine_last(), instID, file, line);
 }
 
+int hpmKeepsPlaces(void)
+{
+	const struct hpm_engine *engine = hpm_engine_last();
+
+	return engine && engine->keeps_places;
+}
+
+void hpmCalledFrom(const char *stack)
+{
+	hpm_told = stack;
+}
+
 void hpmGetTimeAndCounters(int numCounters, double *time, long long *values)
 {
 	hpm_get(HPM_CALL_GET_TIME, numCounters > 0 ? numCounters : 0, time, values);

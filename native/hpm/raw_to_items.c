@@ -195,7 +195,8 @@ void hpm_event_value(const struct hpm_raw *raw, uint32_t e, const uint64_t *word
 
 struct list {
 	const struct hpm_raw *raw;
-	struct hpm_raw_slot **sorted; /* by number */
+	struct hpm_raw_slot **sorted; /* by number, then place */
+	struct hpm_raw_slot *sum;     /* of all places of a section; NULL: they stay apart */
 	uint32_t n_slots;
 	int has_kept;  /* exclusive values of all sections */
 	uint64_t *net; /* words of a section */
@@ -256,6 +257,14 @@ static int by_id(const void *one, const void *other)
 	const struct hpm_raw_slot *const *a = one, *const *b = other;
 
 	return ((*a)->id > (*b)->id) - ((*a)->id < (*b)->id);
+}
+
+static int by_id_and_place(const void *one, const void *other)
+{
+	const struct hpm_raw_slot *const *a = one, *const *b = other;
+	const int order = by_id(one, other);
+
+	return order ? order : ((*a)->place > (*b)->place) - ((*a)->place < (*b)->place);
 }
 
 static const struct hpm_raw_slot *slot_of(const struct list *list, int32_t id)
@@ -325,7 +334,8 @@ static void set_cpu_times(const struct list *list, const struct hpm_raw_slot *sl
 }
 
 /* One group of a section, inclusive or exclusive. */
-static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, int is_exclusive)
+static int add_group(struct list *list, struct hpm_raw_slot *slot, struct hpm_raw_slot *first,
+		     uint32_t g, int is_exclusive)
 {
 	const struct hpm_raw *raw = list->raw;
 	const struct hpm_raw_header *header = raw->header;
@@ -354,9 +364,9 @@ static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, i
 				      ? copy->exclusive_count
 				      : copy->count + slot->nested);
 	item->is_exclusive = is_exclusive;
-	item->xml_element_id = slot->id;
-	item->label = slot->label;
-	item->file = slot->file;
+	item->xml_element_id = list->sum ? slot->id : (int)slot->place;
+	item->label = first->label;
+	item->file = first->file;
 	item->line = slot->line;
 	item->group = group->name;
 	item->parent_id = slot->parent;
@@ -375,7 +385,8 @@ static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, i
 	return 0;
 }
 
-static int add_section(struct list *list, struct hpm_raw_slot *slot)
+/* first: of the same section, for texts that stay. */
+static int add_section(struct list *list, struct hpm_raw_slot *slot, struct hpm_raw_slot *first)
 {
 	const struct hpm_raw_header *header = list->raw->header;
 	const struct hpm_raw_copy *copy =
@@ -385,11 +396,56 @@ static int add_section(struct list *list, struct hpm_raw_slot *slot)
 	if (!copy->count)
 		return 0;
 	for (uint32_t g = 0; !error && g < header->n_groups; g++)
-		error = add_group(list, slot, g, 0);
+		error = add_group(list, slot, first, g, 0);
 	for (uint32_t g = 0;
 	     !error && (slot->is_exclusive || list->has_kept) && g < header->n_groups; g++)
-		error = add_group(list, slot, g, 1);
+		error = add_group(list, slot, first, g, 1);
 	return error;
+}
+
+/* Adds what was measured at a place to what was measured at others, n_words each. */
+static void add_place(struct hpm_raw_slot *sum, struct hpm_raw_slot *slot, uint32_t n_words)
+{
+	struct hpm_raw_copy *to = hpm_raw_copy_of(sum, n_words, 0);
+	const struct hpm_raw_copy *from =
+		hpm_raw_copy_of(slot, n_words, atomic_load(&slot->sequence));
+
+	sum->overhead_ticks += slot->overhead_ticks;
+	sum->nested += slot->nested;
+	sum->is_exclusive |= slot->is_exclusive;
+	if (!from->count)
+		return;
+	if (!to->count || from->first_ticks < to->first_ticks)
+		to->first_ticks = from->first_ticks;
+	if (!to->count || from->last_ticks > to->last_ticks) {
+		to->last_ticks = from->last_ticks;
+		sum->parent = slot->parent;
+	}
+	to->count += from->count;
+	to->wall_ticks += from->wall_ticks;
+	to->lost += from->lost;
+	to->exclusive_count += from->exclusive_count;
+	to->exclusive_ticks += from->exclusive_ticks;
+	for (uint32_t w = 0; w < 2 * n_words; w++)
+		to->word[w] += from->word[w];
+}
+
+/* The section of sorted[i], from all places if these do not stay apart; *i: the next one. */
+static int add_next(struct list *list, uint32_t *i)
+{
+	const uint32_t n_words = list->raw->header->n_words;
+	struct hpm_raw_slot *first = list->sorted[(*i)++];
+
+	if (!list->sum || *i == list->n_slots || list->sorted[*i]->id != first->id)
+		return add_section(list, first, first);
+	memset(list->sum, 0, list->raw->header->slot_bytes);
+	memcpy(list->sum, first, offsetof(struct hpm_raw_slot, label));
+	atomic_store(&list->sum->sequence, 0);
+	list->sum->overhead_ticks = list->sum->nested = 0;
+	add_place(list->sum, first, n_words);
+	for (; *i < list->n_slots && list->sorted[*i]->id == first->id; ++*i)
+		add_place(list->sum, list->sorted[*i], n_words);
+	return add_section(list, list->sum, first);
 }
 
 int hpm_items_of(const struct hpm_raw *raw, const double *rusage, int for_run, int *n,
@@ -407,16 +463,19 @@ int hpm_items_of(const struct hpm_raw *raw, const double *rusage, int for_run, i
 		calloc(1 + 2 * (size_t)list.n_slots * raw->header->n_groups, sizeof(*list.items));
 	list.net = calloc(raw->header->n_words, sizeof(*list.net));
 	list.is_net = calloc(raw->header->n_words, 1);
-	if (!list.sorted || !list.items || !list.net || !list.is_net)
+	if (!for_run)
+		list.sum = calloc(1, raw->header->slot_bytes);
+	if (!list.sorted || !list.items || !list.net || !list.is_net || (!for_run && !list.sum))
 		goto out;
 	for (uint32_t i = 0; i < list.n_slots; i++)
 		list.sorted[i] = hpm_raw_slot_at(raw, i);
-	qsort(list.sorted, list.n_slots, sizeof(*list.sorted), by_id);
+	qsort(list.sorted, list.n_slots, sizeof(*list.sorted), by_id_and_place);
 	error = add_usage(&list, rusage);
-	for (uint32_t i = 0; !error && i < list.n_slots; i++)
-		error = add_section(&list, list.sorted[i]);
+	for (uint32_t i = 0; !error && i < list.n_slots;)
+		error = add_next(&list, &i);
 out:
 	free(list.sorted);
+	free(list.sum);
 	free(list.net);
 	free(list.is_net);
 	if (error) {

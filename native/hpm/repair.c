@@ -4,6 +4,7 @@
  *
  *	hpm-repair FILE.hpmraw [NAME]
  *	hpm-repair --items FILE.hpmraw FILE.hpmitems	for an aggregator, instead of a report
+ *	hpm-repair --run FILE.hpmraw FILE.hpmitems	for `gnomon run`, likewise
  *
  * The output goes beside the raw file, under the name that the program would have used, or is
  * NAME.hpm, NAME.viz, NAME.csv. Nothing in the file makes it write elsewhere or load a plug-in.
@@ -115,14 +116,14 @@ static int write_whole(const char *path, const unsigned char *bytes, size_t size
 	return close(fd) || failed ? -1 : 0;
 }
 
-/* What hpmTerminate would have given to an aggregator. */
-static int write_items(const struct hpm_raw *raw, const char *path, double stopped, double wall_s,
-		       char *notes)
+/* What hpmTerminate would have given to an aggregator, or left for `gnomon run`. */
+static int write_items(const struct hpm_raw *raw, const char *path, int for_run, double stopped,
+		       double wall_s, char *notes)
 {
 	struct hpm_items items = hpm_items_of_run(raw->header, stopped, wall_s, notes);
 	unsigned char *bytes = NULL;
 	size_t size;
-	int failed = hpm_items_of(raw, NULL, 1, &items.n, &items.item);
+	int failed = hpm_items_of(raw, NULL, for_run, &items.n, &items.item);
 
 	if (failed)
 		return fail(path, "no memory for the items; free some memory");
@@ -138,7 +139,8 @@ static int write_items(const struct hpm_raw *raw, const char *path, double stopp
 
 int main(int argc, char **argv)
 {
-	const int for_items = argc == 4 && !strcmp(argv[1], "--items");
+	const int for_run = argc == 4 && !strcmp(argv[1], "--run");
+	const int for_items = for_run || (argc == 4 && !strcmp(argv[1], "--items"));
 	static struct hpm_settings settings;
 	static char notes[65536];
 	char why[1024] = "";
@@ -159,7 +161,7 @@ int main(int argc, char **argv)
 	stopped = last_stop(&raw, &wall_s);
 	note_active(&raw, notes, sizeof(notes));
 	if (for_items) {
-		failed = write_items(&raw, argv[2], stopped, wall_s, notes);
+		failed = write_items(&raw, argv[2], for_run, stopped, wall_s, notes);
 		hpm_raw_free(&raw);
 		return failed ? 1 : 0;
 	}

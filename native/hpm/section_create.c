@@ -70,6 +70,7 @@ struct hpm_section *hpm_section_create(struct hpm_engine *engine, struct hpm_thr
 		section = NULL;
 		goto out;
 	}
+	section->first_slot = section->slot;
 	section->id = id;
 	section->kind = kind;
 	section->begin = snapshots;

@@ -27,6 +27,7 @@ static char program_name[1024];
 static char program_folder[PATH_MAX]; /* with a slash behind it, or "" if it has none */
 
 __thread struct hpm_thread *hpm_self __attribute__((tls_model("initial-exec")));
+__thread const char *hpm_told __attribute__((tls_model("initial-exec")));
 
 /* This thread takes locks to begin: a signal handler must not wait for them. */
 static __thread volatile int is_entering __attribute__((tls_model("initial-exec")));
@@ -161,7 +162,10 @@ static int make_tables(struct hpm_engine *engine, struct hpm_raw_plan *plan)
 	}
 	describe_run(engine, &plan->header);
 	set_names(engine, &plan->header, path, other, sizeof(path));
-	error = hpm_raw_create(&engine->file, plan, (uint32_t)engine->id_end - 1, path, other);
+	error = hpm_raw_create(&engine->file, plan,
+			       (uint32_t)engine->id_end - 1 +
+				       (engine->keeps_places ? HPM_PLACES_MAX : 0),
+			       path, other);
 	if (error == -ENOMEM)
 		return error;
 	if (error)
@@ -212,6 +216,7 @@ static struct hpm_engine *make_engine(int is_child)
 	/* A user who says no spares their program what it costs. */
 	engine->keeps_exclusive =
 		engine->is_exclusive || (engine->is_run && !hpm_env_is_set("HPM_EXCLUSIVE_VALUES"));
+	engine->keeps_places = engine->is_run && hpm_env_is_yes("HPM_CALL_PATHS");
 	engine->uses_locks = hpm_env_flag("HPM_USE_PTHREAD_MUTEX", 1);
 	engine->has_barrier =
 		!syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
@@ -298,6 +303,7 @@ static struct hpm_thread *new_thread(struct hpm_engine *engine)
 
 	if (thread) {
 		engine->spare = thread->next_spare;
+		hpm_places_forget(thread);
 		return thread;
 	}
 	thread = hpm_arena_alloc(engine, sizeof(*thread));

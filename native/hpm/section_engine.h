@@ -19,9 +19,12 @@
 #include "report.h"
 #include "section_file.h"
 
+struct gn_stack;
 struct hpm_engine;
-struct hpm_thread;
+struct hpm_known_stacks;
+struct hpm_places;
 struct hpm_section;
+struct hpm_thread;
 
 /* Starts that were not stopped yet, the last one at the end. */
 struct hpm_section_stack {
@@ -44,6 +47,7 @@ struct hpm_thread {
 	_Atomic uint64_t calls[HPM_KINDS]; /* of starts and stops, by enum hpm_kind */
 	struct hpm_context context;
 	struct hpm_section_stack frames[2]; /* by enum hpm_kind */
+	struct hpm_places *places;	    /* that it has started sections from */
 };
 
 struct hpm_section {
@@ -71,7 +75,8 @@ struct hpm_section {
 	struct hpm_context *quick_context; /* the same, where start_quickly() may do */
 	struct hpm_thread *starter;
 	struct hpm_section *parent;
-	struct hpm_raw_slot *slot;
+	struct hpm_raw_slot *slot;	 /* of the place of its last start */
+	struct hpm_raw_slot *first_slot; /* of no place, or of all */
 	uint64_t begin_ticks;
 	uint64_t cover_ticks;	/* since when a child of either kind has been active, too */
 	uint64_t covered_ticks; /* total since the start */
@@ -105,6 +110,7 @@ struct hpm_engine {
 	int is_exclusive;    /* exclusive values of all sections are written */
 	int keeps_exclusive; /* they are kept, for `gnomon run`, too */
 	int is_run;	     /* GNOMON_RUN_DIR names a folder */
+	int keeps_places;    /* values of sections are kept by the place of their start */
 	int is_child;
 	int id_limit; /* ids that programs choose are less than it, */
 	int id_end;   /* and hpmNewID's, which come after them, than this */
@@ -123,7 +129,9 @@ struct hpm_engine {
 	pthread_mutex_t mutex; /* of what follows, and of opening and closing counters */
 	struct hpm_thread *threads;
 	struct hpm_thread *spare; /* of threads that have ended */
-	struct hpm_module module; /* that had the last start of which the place was sought */
+	struct hpm_module module; /* that had the last address of which the place was sought */
+	struct hpm_known_stacks *stacks; /* that sections were started from */
+	unsigned int n_places;		 /* their numbers are from 1 on */
 	char *arena;
 	size_t arena_left;
 	char notes[2048]; /* for the report */
@@ -234,6 +242,9 @@ struct hpm_process {
 extern struct hpm_process *_Atomic hpm_process_page;
 extern __thread struct hpm_thread *hpm_self __attribute__((tls_model("initial-exec")));
 
+/* Where the thread's next start is, by hpmCalledFrom(). */
+extern __thread const char *hpm_told __attribute__((tls_model("initial-exec")));
+
 /* The page, made at the first call; NULL: no memory. */
 struct hpm_process *hpm_process_begin(void (*at_exit)(void));
 
@@ -316,9 +327,31 @@ __attribute__((cold)) void hpm_calibrate(struct hpm_engine *engine, struct hpm_t
  */
 void hpm_start_find(struct hpm_engine *engine, struct hpm_raw_slot *slot, const void *from);
 
+/*
+ * The program or library that an address is in, and the address as its file has it; NULL: it is in
+ * none. engine->mutex is held, and what is returned holds until the next look.
+ */
+const struct hpm_module *hpm_module_of(struct hpm_engine *engine, uintptr_t address,
+				       uint64_t *offset);
+
 /* The sections that have such an address, by their numbers, for free(3); NULL: none, or no memory.
  */
 struct hpm_start_address *hpm_starts_of(const struct hpm_raw *raw, int *n);
+
+/* --- section_places.c ------------------------------------------------------------------------- */
+
+/* Places whose values are kept apart, at most: each takes a slot of the raw file. */
+#define HPM_PLACES_MAX 4096u
+
+/*
+ * The slot of a section for the place that it is started from; its first one if there is no room
+ * for another.
+ */
+struct hpm_raw_slot *hpm_place_slot(struct hpm_engine *engine, struct hpm_thread *thread,
+				    const struct hpm_section *section, const void *from);
+
+/* Of a thread whose memory of sections another thread gets. */
+void hpm_places_forget(struct hpm_thread *thread);
 
 /* --- sections.c ------------------------------------------------------------------------------- */
 
@@ -349,8 +382,9 @@ void hpm_rusage_events(const struct hpm_raw_header *header, const double *now,
 
 /*
  * What was measured, resource usage first. rusage: now, or NULL where the process is gone.
- * for_run: with exclusive values that were kept for `gnomon run` alone. *items is for
- * hpm_items_free(). 0 or -ENOMEM.
+ * for_run: with exclusive values that were kept for `gnomon run` alone, and with an item for each
+ * place that a section was started from, whose number is its xml_element_id (0: none). *items is
+ * for hpm_items_free(). 0 or -ENOMEM.
  */
 int hpm_items_of(const struct hpm_raw *raw, const double *rusage, int for_run, int *n,
 		 hpm_event_vector *items);
@@ -368,6 +402,10 @@ void hpm_staging_link(const struct hpm_raw_file *file);
 
 /* Leaves the address that hpm_start_find() found. */
 void hpm_staging_place(const struct hpm_raw_file *file, const struct hpm_raw_slot *slot);
+
+/* Leaves the stack of a place: what was told of it or, if that is NULL, addresses. */
+void hpm_staging_stack(struct hpm_engine *engine, unsigned int place, const char *told,
+		       const struct gn_stack *stack);
 struct hpm_items hpm_items_of_run(const struct hpm_raw_header *from, double stopped, double wall_s,
 				  const char *notes);
 void hpm_staging_write(const struct hpm_raw *raw, const double *rusage, double stopped,

@@ -25,7 +25,7 @@
 
 #define HPM_RAW_MAGIC "\211HPMRAW\n"
 #define HPM_RAW_BYTE_ORDER 0x01020304u
-#define HPM_RAW_VERSION 2u
+#define HPM_RAW_VERSION 3u
 
 #define HPM_RAW_EVENTS_MAX 1024
 #define HPM_RAW_PACKS_MAX 256
@@ -146,7 +146,9 @@ struct hpm_raw_slot {
 	uint32_t is_active;
 	int32_t thread;
 	_Atomic uint32_t sequence;
-	int32_t line;		 /* of the source, 0: not known */
+	int32_t line;	/* of the source, 0: not known */
+	uint32_t place; /* that starts it, a number of its stack; 0: of no or of any */
+	uint32_t zero;
 	uint64_t overhead_ticks; /* in the calls that start and stop it */
 	uint64_t nested;	 /* stops of starts within it, which measure nothing */
 	char label[HPM_LABEL_MAX];

@@ -519,13 +519,14 @@ void hpm_start(enum hpm_function function, int id, int parent, const char *label
 	struct hpm_engine *engine;
 	struct hpm_context *context;
 	struct hpm_section_stack *frames;
+	struct hpm_raw_slot *slot = NULL;
 	uint64_t entry = 0, ticks = 0;
 
 	if (!thread)
 		return;
 	engine = thread->engine;
 	section = find(engine, id);
-	if (section && kind == HPM_THREAD && parent == HPM_AUTO_PARENT &&
+	if (section && kind == HPM_THREAD && parent == HPM_AUTO_PARENT && !engine->keeps_places &&
 	    start_quickly(thread, section)) {
 		hpm_leave(thread);
 		return;
@@ -537,13 +538,17 @@ void hpm_start(enum hpm_function function, int id, int parent, const char *label
 	/* To make a section, and to open counters, is no part of what its calls cost. */
 	if (section && weight_of(section->activations))
 		entry = now();
-	if (!section || !is_usable(section, thread, function))
+	if (!section || !is_usable(section, thread, function)) {
+		hpm_told = NULL;
 		goto out;
+	}
 	context = section->context;
 	frames = &thread->frames[kind];
 	/* Others only ever take starts out of it. */
 	if (__atomic_load_n(&frames->n, __ATOMIC_RELAXED) == frames->room)
 		make_room(engine, frames);
+	if (engine->keeps_places)
+		slot = hpm_place_slot(engine, thread, section, from);
 	if (kind == HPM_PROCESS)
 		within = lock_within(engine, thread, &ticks);
 	hpm_lock_own(context);
@@ -562,6 +567,8 @@ void hpm_start(enum hpm_function function, int id, int parent, const char *label
 	}
 	if (within)
 		child_begins(within, engine->layout.n_words, thread->context.scratch, ticks);
+	if (slot)
+		section->slot = slot;
 	section->within = within;
 	section->parent = parent_of(engine, thread, section, function, parent);
 	if (parent == HPM_ONLY_EXCLUSIVE && !section->slot->is_exclusive) {

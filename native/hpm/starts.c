@@ -98,20 +98,30 @@ static int is_in_module(struct dl_phdr_info *loaded, size_t size, void *context)
 	return 1;
 }
 
-void hpm_start_find(struct hpm_engine *engine, struct hpm_raw_slot *slot, const void *from)
+const struct hpm_module *hpm_module_of(struct hpm_engine *engine, uintptr_t address,
+				       uint64_t *offset)
 {
 	struct lookup wanted = {
-		/* It is where the call returns to: the call is before that. */
-		.address = (uintptr_t)from - 1,
+		.address = address,
 		.module = &engine->module,
 		.program = engine->file.raw.header->command,
 	};
 
 	if (!dl_iterate_phdr(is_in_module, &wanted))
+		return NULL;
+	*offset = wanted.offset;
+	return &engine->module;
+}
+
+void hpm_start_find(struct hpm_engine *engine, struct hpm_raw_slot *slot, const void *from)
+{
+	/* It is where the call returns to: the call is before that. */
+	const struct hpm_module *module = hpm_module_of(engine, (uintptr_t)from - 1, &slot->offset);
+
+	if (!module)
 		return;
-	slot->offset = wanted.offset;
-	strcpy(slot->build_id, engine->module.build_id);
-	strcpy(slot->module, engine->module.path);
+	strcpy(slot->build_id, module->build_id);
+	strcpy(slot->module, module->path);
 }
 
 static int by_id(const void *one, const void *other)

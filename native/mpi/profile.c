@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "call_stack.h"
 #include "lifecycle.h"
 #include "places.h"
 #include "requests.h"
@@ -87,21 +88,6 @@ static void open_file(void)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-static void look_at_stack(struct gn_mpi_thread *thread)
-{
-	pthread_attr_t attr;
-	void *begin = NULL;
-	size_t bytes = 0;
-
-	if (pthread_getattr_np(pthread_self(), &attr))
-		return;
-	if (!pthread_attr_getstack(&attr, &begin, &bytes)) {
-		thread->stack_begin = (uintptr_t)begin;
-		thread->stack_end = (uintptr_t)begin + bytes;
-	}
-	pthread_attr_destroy(&attr);
-}
-
 static void write_thread(struct gn_mpi_thread *thread)
 {
 	struct gn_mpi_thread_record record = {.thread = thread->number, .tid = (int32_t)gettid()};
@@ -144,6 +130,7 @@ static struct gn_mpi_thread *take_thread(void)
 struct gn_mpi_thread *gn_mpi_thread_begin(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct gn_stack_bounds bounds;
 	struct gn_mpi_thread *thread;
 
 	pthread_once(&once, open_file);
@@ -154,7 +141,9 @@ struct gn_mpi_thread *gn_mpi_thread_begin(void)
 	}
 	/* The stacks of one that had it before are gone. */
 	gn_mpi_places_forget(thread);
-	look_at_stack(thread);
+	bounds = gn_stack_bounds();
+	thread->stack_begin = bounds.begin;
+	thread->stack_end = bounds.end;
 	thread->frame = 0;
 	gn_mpi_here = thread;
 	gn_lifecycle_watch_thread(&life, thread);

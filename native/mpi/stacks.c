@@ -5,23 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <unwind.h>
 
+#include "call_stack.h"
 #include "places.h"
 
-#define FRAMES_MAX 512u
 #define MODULES_MAX 1024u
-#define PAGE_BYTES 4096u
 #define BUILD_ID_BYTES 32u
-
-struct stack {
-	const struct gn_mpi_thread *thread;
-	struct gn_mpi_place *place;
-	struct gn_mpi_checked *checked;
-	uintptr_t address[FRAMES_MAX]; /* the innermost first */
-	uint32_t n;
-	int is_outside; /* of wrappers: the caller of MPI has been reached */
-};
 
 struct module {
 	uintptr_t begin, end, base;
@@ -151,53 +140,23 @@ static uint32_t frame_of(struct gn_mpi_chunk *chunk, uint32_t caller, uint32_t m
 	return frame->number;
 }
 
-/* --- unwinding -------------------------------------------------------------------------------- */
+/* --- stacks ----------------------------------------------------------------------------------- */
 
-/*
- * Where a return address lies on the stack, and that it does. Of a stack that is not the thread's
- * own it is not known how far it goes: there the caller's page is all that is looked at.
- */
-static void check_later(struct stack *stack, uintptr_t slot, uintptr_t address)
-{
-	struct gn_mpi_place *place = stack->place;
-	const struct gn_mpi_thread *thread = stack->thread;
-	const int is_own = place->frame >= thread->stack_begin && slot < thread->stack_end;
-
-	if (place->n_checked == GN_MPI_FRAMES_CHECKED || slot < place->frame ||
-	    slot % sizeof(uintptr_t) ||
-	    (!is_own && slot / PAGE_BYTES != place->frame / PAGE_BYTES) ||
-	    *(const uintptr_t *)slot != address)
-		return;
-	stack->checked[place->n_checked].slot = slot;
-	stack->checked[place->n_checked++].address = address;
-}
-
-static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *context, void *argument)
-{
-	struct stack *stack = argument;
-	const uintptr_t address = _Unwind_GetIP(context);
-
-	if (!stack->is_outside && address != stack->place->return_address)
-		return _URC_NO_REASON;
-	stack->is_outside = 1;
-	if (!address || stack->n == FRAMES_MAX)
-		return _URC_END_OF_STACK;
-	stack->address[stack->n++] = address;
-	/* Before a frame begins, the address that its callee returns to. */
-	if (stack->n > 1)
-		check_later(stack, _Unwind_GetCFA(context) - sizeof(uintptr_t), address);
-	return _URC_NO_REASON;
-}
+_Static_assert(GN_MPI_FRAMES_CHECKED == GN_STACK_CHECKED, "a place has room for all callers");
 
 uint32_t gn_mpi_stack_record(struct gn_mpi_thread *thread, struct gn_mpi_place *place,
 			     struct gn_mpi_checked *checked)
 {
-	struct stack stack = {.thread = thread, .place = place, .checked = checked};
+	const struct gn_stack_bounds bounds = {thread->stack_begin, thread->stack_end};
+	struct gn_stack_callers callers;
+	struct gn_stack stack;
 	uint32_t caller = GN_MPI_NONE;
 
-	_Unwind_Backtrace(look_at_frame, &stack);
-	if (!stack.n)
-		stack.address[stack.n++] = place->return_address;
+	gn_stack_unwind(&stack, &callers, place->return_address, place->frame, bounds);
+	place->n_checked = callers.n;
+	for (uint32_t i = 0; i < callers.n; i++)
+		checked[i] =
+			(struct gn_mpi_checked){callers.caller[i].slot, callers.caller[i].address};
 	pthread_mutex_lock(&shared.lock);
 	for (uint32_t i = stack.n; i-- > 0;) {
 		/* The call, not where it returns to. */

@@ -16,6 +16,8 @@
 
 #include <gnomon/libhpm.h>
 
+#include "python_stack.h"
+
 /* More events than libhpm counts. */
 #define COUNTS_MAX 1024
 
@@ -172,6 +174,8 @@ static PyObject *section_enter(PyObject *self, PyObject *nothing)
 		const char *label = PyBytes_AsString(section->label);
 
 		state->depth++;
+		if (hpmKeepsPlaces())
+			gn_python_stack_tell();
 		if (section->is_whole)
 			hpmStartx(number, parent, label);
 		else
@@ -441,6 +445,8 @@ static PyObject *call_start(PyObject *const *arguments, Py_ssize_t n,
 	if (!label)
 		return NULL;
 	tell_place_once(number);
+	if (hpmKeepsPlaces())
+		gn_python_stack_tell();
 	start(number, label);
 	Py_XDECREF(kept);
 	Py_RETURN_NONE;
@@ -456,6 +462,8 @@ static PyObject *call_start_of(PyObject *const *arguments, Py_ssize_t n,
 	if (!label)
 		return NULL;
 	tell_place_once(number);
+	if (hpmKeepsPlaces())
+		gn_python_stack_tell();
 	start(number, parent, label);
 	Py_XDECREF(kept);
 	Py_RETURN_NONE;

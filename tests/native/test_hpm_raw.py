@@ -88,7 +88,7 @@ def test_the_file_is_as_it_should_be(raw: bytes, tmp_path: Path) -> None:
     [
         (0, b"X", "byte 0: it does not begin as raw files of libhpm do"),
         (8, b"\x01\x02\x03\x04", "byte 8: it was written with another byte order; "),
-        (12, b"\x63", "byte 12: it has version 99, and this Gnomon reads 2; "),
+        (12, b"\x63", "byte 12: it has version 99, and this Gnomon reads 3; "),
         (16, b"\xff", "byte 16: flags 0xff are not known; "),
         (20, b"\x07", "byte 20: sections of "),
     ],

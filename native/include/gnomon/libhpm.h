@@ -79,6 +79,16 @@ HPM_API int hpmNewID(const char *file, int line);
  */
 HPM_API int hpmPlace(int instID, const char *file, int line);
 
+/*
+ * For languages with call stacks of their own. Whether values of sections are kept by the place
+ * that these are started from (HPM_CALL_PATHS); then hpmCalledFrom says for the next start of the
+ * calling thread which place that is. `stack` stays as it is until the program ends, and is the
+ * same pointer for the same place. Of each function, the outermost first, it has a line "python
+ * LINE FUNCTION\tFILE\n".
+ */
+HPM_API int hpmKeepsPlaces(void);
+HPM_API void hpmCalledFrom(const char *stack);
+
 #ifdef __cplusplus
 }
 #endif

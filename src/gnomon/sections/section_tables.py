@@ -2,20 +2,18 @@
 
 libhpm leaves it in the folder that GNOMON_RUN_DIR names (native/hpm/section_staging.c): items of
 every process that called hpmTerminate, and for each a link to its raw file, which is what remains
-of one that was killed; and where its sections start, if they did not say it themselves.
+of one that was killed; where its sections start, if they did not say it themselves; and the call
+stacks that they start from, if values were kept by these.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 
 from gnomon.errors import GnomonError
-from gnomon.installation import LIBRARY_FOLDER
-from gnomon.measurement.item_codec import BYTES_MAX, decoded, owner_of
 from gnomon.measurement.items import (
     IS_NODE_WIDE,
     SYSTEM,
@@ -30,9 +28,10 @@ from gnomon.model.capability_result import Collected
 from gnomon.model.metric import usual_aggregation
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Cell, Table
 from gnomon.model.value import How, Unavailable
-from gnomon.sections import start_lines
+from gnomon.sections import start_lines, start_stacks
+from gnomon.sections.section_files import complaint, owners_of, read_items
 from gnomon.store.record_blocks import BlockWriter, read_blocks
-from gnomon.symbols import Address, SourceLine, resolve_lines
+from gnomon.symbols import SourceLine
 from gnomon.units import printable
 
 _TIMES = (("wall time", WALLCLOCK), ("user time", USER), ("system time", SYSTEM))
@@ -54,19 +53,21 @@ def collect(folder: Path) -> Collected:
     time; of many, the rows are in a file of the folder until they are asked for.
     """
     unreadable: dict[str, str] = {}
-    owners = _owners(folder, unreadable)
+    owners = owners_of(folder, unreadable)
     of_places: list[str] = []
-    lines, missing = _lines(sorted(owners), folder, of_places)
+    lines, missing = start_lines.lines_of_processes(sorted(owners), folder, of_places)
+    stacks, of_stacks = start_stacks.stacks_of_processes(sorted(owners), folder, of_places)
+    missing += of_stacks
     rows = _Rows(folder / "sections.blocks")
     notes: list[str] = []
     unavailable: dict[tuple[str, str], Unavailable] = {}
     for stem in sorted(owners, key=lambda stem: owners[stem]):
         try:
-            file = _with_lines(_decoded(folder, stem), lines.get(stem, {}))
+            file = _with_lines(read_items(folder, stem), lines.get(stem, {}))
         except (OSError, GnomonError) as error:
-            unreadable[stem] = _complaint(stem, error)
+            unreadable[stem] = complaint(stem, error)
             continue
-        rows.add(file)
+        rows.add(file, stacks.get(stem, {}))
         of_file = f"process {file.process}" if file.task < 0 else f"rank {file.task}"
         said = file.notes.replace(_BY_HAND, "").splitlines()
         notes += (f"{of_file}: {note}" for note in said if note)
@@ -87,33 +88,6 @@ def collect(folder: Path) -> Collected:
     )  # fmt: skip
 
 
-def _lines(
-    stems: Sequence[str], folder: Path, warnings: list[str]
-) -> tuple[dict[str, Mapping[int, SourceLine]], tuple[Unavailable, ...]]:
-    """Return the lines of each process's sections by their numbers, and why some have none.
-
-    All processes are asked about at once: the ranks of a job have the same few addresses.
-    """
-    addresses: dict[str, int] = {}
-    distinct: dict[tuple[tuple[int, Address], ...], int] = {}
-    for stem in stems:
-        path = folder / f"{stem}.hpmplaces"
-        try:
-            if path.exists():
-                known = tuple(start_lines.read_start_lines(path).items())
-                addresses[stem] = distinct.setdefault(known, len(distinct))
-        except OSError as error:
-            warnings.append(f"lines of process {stem}: cannot be read: {error.strerror}")
-        except GnomonError as error:
-            warnings.append(f"lines of process {stem}: {error}")
-    places, missing = resolve_lines(address for known in distinct for _, address in known)
-    lines_of = [
-        {number: places[address] for number, address in known if address in places}
-        for known in distinct
-    ]
-    return {stem: lines_of[at] for stem, at in addresses.items()}, missing
-
-
 def _with_lines(file: RankFile, lines: Mapping[int, SourceLine]) -> RankFile:
     """Return a file with the lines of sections that had none."""
     items = tuple(
@@ -123,65 +97,6 @@ def _with_lines(file: RankFile, lines: Mapping[int, SourceLine]) -> RankFile:
         for item in file.items
     )
     return file._replace(items=items)
-
-
-def _owners(folder: Path, unreadable: dict[str, str]) -> dict[str, tuple[int, int, float]]:
-    """Return the task and process that left something, and its begin, by what its files are called.
-
-    Items of those that were killed are written.
-    """
-    owners = {}
-    names = {path.name for path in folder.iterdir()}
-    stems = {name.rpartition(".")[0] for name in names if name.endswith((".hpmitems", ".hpmraw"))}
-    for stem in sorted(stems):
-        items = folder / f"{stem}.hpmitems"
-        try:
-            if items.name not in names:
-                _recover(folder / f"{stem}.hpmraw", items)
-            owners[stem] = owner_of(_content(items), str(items))
-        except (OSError, GnomonError) as error:
-            unreadable[stem] = _complaint(stem, error)
-    return owners
-
-
-def _decoded(folder: Path, stem: str) -> RankFile:
-    """Return the content of a process's file.
-
-    Raises:
-        OSError: it cannot be read.
-        GnomonError: it is damaged.
-    """
-    items = folder / f"{stem}.hpmitems"
-    return decoded(_content(items), str(items))[0]
-
-
-def _content(items: Path) -> bytes:
-    with items.open("rb") as file:
-        return file.read(BYTES_MAX + 1)
-
-
-def _complaint(stem: str, error: OSError | GnomonError) -> str:
-    why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
-    return f"sections of process {stem}: {why}"
-
-
-def _recover(link: Path, items: Path) -> None:
-    """Write the items of a process that was killed.
-
-    Raises:
-        GnomonError: its raw file is gone, or cannot be read.
-    """
-    helper = LIBRARY_FOLDER / "hpm-repair"
-    raw = link.readlink() if link.is_symlink() else link
-    if not raw.is_file():
-        raise GnomonError(f"it ended without hpmTerminate, and its {raw} is gone")
-    done = subprocess.run(
-        [os.fspath(helper), "--items", str(raw), str(items)],
-        check=False, capture_output=True, text=True, errors="replace",
-    )  # fmt: skip
-    if done.returncode:
-        said = done.stderr.strip() or f"status {done.returncode}"
-        raise GnomonError(f"it ended without hpmTerminate, and what it left is no use: {said}")
 
 
 class _Rows:
@@ -209,7 +124,9 @@ class _Rows:
         self._writer: BlockWriter | None = None
         self._overlapping: set[str] = set()
         self.has_sections = self.has_exclusive = False
-        self._regions.add(region=0, kind="hpm", name="program", module="", file="", line=0)
+        self._regions.add(
+            region=0, kind="hpm", name="program", module="", file="", line=0, inlined=None
+        )
         self._paths.add(path=0, parent=-1, region=0)
 
     def tables(self) -> Iterable[Table]:
@@ -257,7 +174,13 @@ class _Rows:
             for name in sorted(self._overlapping)
         ]
 
-    def add(self, file: RankFile) -> None:
+    def add(self, file: RankFile, stacks: Mapping[int, start_stacks.Functions]) -> None:
+        """Add a process.
+
+        Args:
+            file: its items.
+            stacks: the functions that lead to starts, by the number of the place that items have.
+        """
         sections = [item for item in file.items if not item.is_rusage and item.instr_id > 0]
         if not sections:
             return
@@ -266,15 +189,20 @@ class _Rows:
             self._owner = (file.task, file.process)
         process = self._place(file, 0)
         by_id = {item.instr_id: item for item in sections}
-        alone = {(one.instr_id, one.group): one for one in sections if one.is_exclusive}
+        alone = {_part_of(one): one for one in sections if one.is_exclusive}
         self.has_sections = True
         self.has_exclusive |= bool(alone)
         for item in sections:
             if item.is_exclusive:
                 continue
             place = self._place(file, item.thread_id) if item.thread_id > 0 else process
-            path = self._path_of(item, by_id, file.command or file.program)
-            own = alone.get((item.instr_id, item.group))
+            module = file.command or file.program
+            functions = stacks.get(item.xml_element_id, ())
+            if functions:
+                path = self._path_below(item, functions, module)
+            else:
+                path = self._path_of(item, by_id, module)
+            own = alone.get(_part_of(item))
             # A section that asked for exclusive values later than at its first start.
             if own is not None and own.count != item.count:
                 own = None
@@ -348,8 +276,19 @@ class _Rows:
             parent = 0
         else:
             parent = self._path_of(above, by_id, module, (*seen, item.instr_id))
-        name = item.label or f"section {item.instr_id}"
-        cells: tuple[Cell, ...] = ("hpm", name, Path(module).name, item.file, max(item.line, 0))
+        return self._child(parent, _section_cells(item, module, item.file, item.line))
+
+    def _path_below(self, item: Item, functions: start_stacks.Functions, module: str) -> int:
+        """Return the path of a section below the functions that lead to its start."""
+        parent = 0
+        for function in functions:
+            parent = self._child(parent, ("cpu", *function))
+        place = functions[-1]
+        is_own = place.line > 0 and place.file != api_file()
+        file, line = (place.file, place.line) if is_own else (item.file, item.line)
+        return self._child(parent, _section_cells(item, module, file, line))
+
+    def _child(self, parent: int, cells: tuple[Cell, ...]) -> int:
         if cells not in self._region:
             self._region[cells] = len(self._regions)
             self._regions.append((len(self._regions), *cells))
@@ -373,6 +312,21 @@ class _Rows:
                 reproducible=how == How.EMULATED, dilated=False,
             )  # fmt: skip
         return self._metric[key]
+
+
+def _section_cells(item: Item, module: str, file: str, line: int) -> tuple[Cell, ...]:
+    name = item.label or f"section {item.instr_id}"
+    return ("hpm", name, Path(module).name, file, max(line, 0), None)
+
+
+def _part_of(item: Item) -> tuple[int, int, str | None]:
+    """Return what inclusive and exclusive values of a section have in common."""
+    return item.instr_id, item.xml_element_id, item.group
+
+
+def api_file() -> str:
+    """Return the file that has the functions which decorated ones are wrapped in."""
+    return os.fspath(Path(__file__).with_name("api.py"))
 
 
 def _whole(value: float | None) -> int | None:
