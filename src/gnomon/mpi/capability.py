@@ -29,6 +29,7 @@ class Mpi(Capability):
     name = "mpi"
     title = "MPI: calls, time and bytes by routine, call site, rank and receiver"
     is_default = True
+    knows_ranks = True
     options = (Option("barrier", BARRIER_HELP),)
 
     @property
