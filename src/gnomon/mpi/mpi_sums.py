@@ -269,15 +269,15 @@ class MpiSums:
         (shares,) = self._run.query(
             f"""
             SELECT COUNT(*), MIN(part), AVG(part), MAX(part) FROM (
-                SELECT LEAST(COALESCE(SUM(ns) FILTER (NOT is_elapsed), 0)
+                SELECT LEAST(COALESCE(SUM(ns) FILTER (is_inside), 0)
                     / NULLIF(MAX(ns) FILTER (is_elapsed), 0), 1) AS part
                 FROM (
                     SELECT p.repetition, p.location, {_VALUE} AS ns,
-                        p.metric IN {self._of(names.ELAPSED)} AS is_elapsed
+                        p.metric IN {self._of(names.ELAPSED)} AS is_elapsed,
+                        NOT is_elapsed AND s.routine NOT IN ({_texts(_OUTSIDE)}) AS is_inside
                     FROM profile p LEFT JOIN {_SITES} s USING (path)
                     WHERE p.metric IN {self._of(names.TIME, names.ELAPSED)} AND {_IS_VALUE}
-                        AND {_PROCESSES} AND (s.path IS NULL) = is_elapsed
-                        AND (is_elapsed OR s.routine NOT IN ({_texts(_OUTSIDE)}))
+                        AND {_PROCESSES} AND (is_elapsed OR s.path IS NOT NULL)
                 ) GROUP BY repetition, location
             )
             """
