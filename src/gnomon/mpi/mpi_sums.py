@@ -6,7 +6,7 @@ times or bytes (negative ones, infinity, NaN) are left out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gnomon.mpi import mpi_metrics as names
 from gnomon.mpi.mpi_metrics import CALL, COMMUNICATOR, SIZE
@@ -17,11 +17,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gnomon.model.array_types import Cells
-    from gnomon.store.run import Run
+
+    class Queries(Protocol):
+        """A run, or tables of one, as `store.run.Run` answers queries."""
+
+        @property
+        def head(self) -> Mapping[str, Any]:
+            """What run.json has."""
+
+        def query(self, sql: str) -> list[tuple[Any, ...]]:
+            """Return the rows of a query."""
+
+        def columns(self, sql: str) -> dict[str, Cells]:
+            """Return the columns of a query, a number that is NULL as NaN."""
+
 
 _NS = 1e9
-_OUTSIDE = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
-"""Routines whose time is not between MPI_Init and MPI_Finalize."""
 _VALUE = "COALESCE(p.exclusive, p.inclusive)"
 _IS_VALUE = f"isfinite({_VALUE}) AND {_VALUE} >= 0"
 _CALLS = "GREATEST(COALESCE(p.calls, 0), 0)"
@@ -138,7 +149,7 @@ class MpiSums:
         is_measured: waiting was measured, by a barrier, and is not estimated.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Queries) -> None:
         """Look at the run's metrics.
 
         Raises:
@@ -173,7 +184,7 @@ class MpiSums:
         """Return the processes, in the order of executions and ranks."""
         import numpy as np
 
-        outside = ", ".join(f"'{name}'" for name in _OUTSIDE)
+        outside = ", ".join(f"'{name}'" for name in names.OUTSIDE)
         time = f"p.metric IN {self._of(names.TIME)} AND s.path IS NOT NULL"
         columns = self._run.columns(
             f"""
@@ -234,6 +245,10 @@ class MpiSums:
                 SELECT repetition, path, n, MIN(ns) AS least, COUNT(*) AS alike FROM ({calls})
                 GROUP BY ALL
             ) USING (repetition, path, n) GROUP BY ALL"""
+
+    def waiting(self) -> dict[str, Cells]:
+        """Return `repetition`, `location` and `waiting`, in seconds, of processes that waited."""
+        return self._run.columns(f"SELECT * FROM ({self._waiting('repetition, location')})")
 
     def processes(self) -> int:
         """Return how many processes have calls of MPI, those of each execution counted."""
