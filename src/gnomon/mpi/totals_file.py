@@ -42,7 +42,7 @@ _HEADER_BYTES = 1696
 # By their numbers, behind the kind itself.
 _KINDS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "thread": (1, (("zero", "u2"), ("thread", "u4"), ("tid", "i4"), ("pad", "u4"),
-                   ("name", "S16"))),
+                   ("name", "S16"), ("last_ticks", "u8"))),
     "site": (2, (("routine", "u2"), ("thread", "u4"), ("communicator", "u4"), ("frame", "u4"),
                  ("calls", "u8"), ("sent", "u8"), ("received", "u8"), ("ticks", "u8"),
                  ("most_ticks", "u8"), ("completion_ticks", "u8"))),
@@ -85,7 +85,8 @@ class TotalsFile(NamedTuple):
         is_finalized: it called MPI_Finalize.
         lost: records that there was no room for.
         ticks_hz: ticks of times in a second.
-        up_ticks: between MPI_Init and MPI_Finalize; 0 where one of them was not called.
+        up_ticks: between MPI_Init and MPI_Finalize, or the last call of all where that was not
+            called; 0 where MPI was never up.
         cost_ticks_call: what the profile adds to a call, as the process measured it; 0: it did not.
         cost_ticks_nonblocking: what it adds to an operation that has a request, with its
             completion, beyond that of the calls.
@@ -155,6 +156,7 @@ def read_totals(path: Path) -> TotalsFile:
     columns, places = _columns(path, content[begin:end], begin, order)
     _check_records(path, columns, begin, places, n_routines)
     up, down = int(header["up_ticks"]), int(header["down_ticks"])
+    down = down or int(columns["thread"]["last_ticks"].max(initial=0))
     return TotalsFile(
         path=path,
         host=_text(header["host"]),

@@ -8,7 +8,19 @@ from typing import Any
 
 import pytest
 import totals_files
-from totals_files import ALLREDUCE, CLOSED, NONE, SEND, WAIT, frame, messages, site, size, write
+from totals_files import (
+    ALLREDUCE,
+    CLOSED,
+    NONE,
+    SEND,
+    WAIT,
+    frame,
+    messages,
+    site,
+    size,
+    thread,
+    write,
+)
 
 from gnomon.model.capability_result import Collected, rows_of
 from gnomon.model.tables import Table
@@ -175,6 +187,12 @@ def test_overhead_is_calls_times_their_cost(tmp_path: Path) -> None:
     read = Read(tmp_path)
     assert read.values(names.OVERHEAD) == {("",): (950, 950, None)}
     assert read.facts["overhead_ns"] == 950
+
+
+def test_mpi_is_up_until_the_last_call_of_a_process_that_does_not_finalize(tmp_path: Path) -> None:
+    threads = [thread(), thread(1, last_ticks=4000), thread(2, last_ticks=3000)]
+    write(tmp_path, [*threads, *totals_files.usual()], flags=0, up=(1000, 0))
+    assert Read(tmp_path).values(names.ELAPSED) == {("",): (3000, 3000, None)}
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:

@@ -20,9 +20,9 @@ PLACES = {
 """Where the header has its fields."""
 
 
-def thread(number: int = 0, tid: int = 100) -> bytes:
+def thread(number: int = 0, tid: int = 100, last_ticks: int = 0) -> bytes:
     """Return the record of a thread."""
-    return struct.pack("=2H2Ii16s", 1, 0, number, tid, 0, b"app")
+    return struct.pack("=2HIiI16sQ", 1, 0, number, tid, 0, b"app", last_ticks)
 
 
 def site(
