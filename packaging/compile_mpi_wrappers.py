@@ -22,6 +22,7 @@ from gnomon.mpi.wrapper_build import (  # noqa: E402
     compile_wrappers,
     linked_library,
     stub_of,
+    wrappers_file,
 )
 
 INCLUDES = ("native/mpi", "native/include", "native/core", "src/gnomon/mpi/native")
@@ -41,11 +42,12 @@ def main(words: list[str]) -> None:
     for compiler in words[mark + 1 :]:
         with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as scratch:
             library = linked_library(compiler, Path(scratch))
-            target = folder / f"{library.identity}.so"
+            target = wrappers_file(folder, library.identity)
             if not target.exists():
                 compile_wrappers(read_header(compiler), parts, target, Path(scratch))
-                for file, ending in ((target, ".so"), (stub_of(target), ".stub.so")):
-                    os.link(file, folder / (library.name + ending))
+                named = wrappers_file(folder, library.name)
+                os.link(target, named)
+                os.link(stub_of(target), stub_of(named))
 
 
 main(sys.argv[1:])

@@ -131,7 +131,7 @@ gn_mpi_look_up(struct gn_mpi_thread *thread, MPI_Comm comm, uint64_t handle, uin
 }
 
 /* What is known of a communicator; NULL: MPI is not up, or there is none. */
-static inline const struct gn_mpi_communicator *gn_mpi_known(struct gn_mpi_thread *thread,
+GN_MPI_INLINE const struct gn_mpi_communicator *gn_mpi_known(struct gn_mpi_thread *thread,
 							     MPI_Comm comm)
 {
 	const uint64_t epoch = 1ull + atomic_load_explicit(&gn_mpi_all.epoch, memory_order_relaxed);
@@ -156,7 +156,7 @@ static inline void gn_mpi_meet_world(struct gn_mpi_thread *thread)
 }
 
 /* The rank in MPI_COMM_WORLD of one that is sent to. */
-static inline int32_t gn_mpi_world_rank(const struct gn_mpi_communicator *known, int rank)
+GN_MPI_INLINE int32_t gn_mpi_world_rank(const struct gn_mpi_communicator *known, int rank)
 {
 	if (!known || rank < 0 || rank >= known->n)
 		return GN_MPI_NO_PEER;

@@ -25,6 +25,9 @@
 /* Handles are small numbers, or addresses of things of some hundred bytes. */
 #define GN_MPI_CACHED_AT(handle) (((handle) ^ (handle) >> 4 ^ (handle) >> 10) % GN_MPI_CACHED)
 
+/* Of what is on the way of every call, which compilers find too long. */
+#define GN_MPI_INLINE static inline __attribute__((always_inline))
+
 struct gn_mpi_request;
 
 struct gn_mpi_cached {

@@ -13,16 +13,11 @@ struct part {
 };
 
 static struct part parts[PARTS];
-static int is_shared;
+int gn_mpi_requests_are_shared;
 
 void gn_mpi_requests_share(void)
 {
-	is_shared = 1;
-}
-
-int gn_mpi_requests_are_shared(void)
-{
-	return is_shared;
+	gn_mpi_requests_are_shared = 1;
 }
 
 static uint32_t hash_of(uint64_t handle)
@@ -34,19 +29,21 @@ static struct part *part_of(uint32_t hash)
 {
 	struct part *part = &parts[hash >> 25 & (PARTS - 1)];
 
-	while (is_shared && atomic_flag_test_and_set_explicit(&part->lock, memory_order_acquire))
+	while (gn_mpi_requests_are_shared &&
+	       atomic_flag_test_and_set_explicit(&part->lock, memory_order_acquire))
 		;
 	return part;
 }
 
 static void leave(struct part *part)
 {
-	if (is_shared)
+	if (gn_mpi_requests_are_shared)
 		atomic_flag_clear_explicit(&part->lock, memory_order_release);
 }
 
 /* That of a handle, or the free one where it would be. */
-static struct gn_mpi_request *find(const struct gn_mpi_table *table, uint64_t handle, uint32_t hash)
+GN_MPI_INLINE struct gn_mpi_request *find(const struct gn_mpi_table *table, uint64_t handle,
+					  uint32_t hash)
 {
 	struct gn_mpi_request *request;
 
@@ -57,7 +54,7 @@ static struct gn_mpi_request *find(const struct gn_mpi_table *table, uint64_t ha
 }
 
 /* Enters the part that a handle is in, which is to be left. NULL: nothing is known of it. */
-static struct gn_mpi_request *look_up(uint64_t handle, struct part **part)
+GN_MPI_INLINE struct gn_mpi_request *look_up(uint64_t handle, struct part **part)
 {
 	const uint32_t hash = hash_of(handle);
 	struct gn_mpi_request *request;
@@ -71,36 +68,57 @@ static struct gn_mpi_request *look_up(uint64_t handle, struct part **part)
 
 static void take_out(struct part *part, struct gn_mpi_request *request)
 {
-	gn_mpi_table_take_out(&part->table, sizeof(*request), request);
+	const uint32_t i = (uint32_t)(request - (struct gn_mpi_request *)part->table.entry);
+	const uint32_t *next = gn_mpi_table_entry(&part->table, sizeof(*request), i + 1);
+
+	if (__builtin_expect(*next, 0)) {
+		gn_mpi_table_take_out(&part->table, sizeof(*request), request);
+		return;
+	}
+	request->hash = 0;
+	part->table.n--;
+}
+
+/* Where what is known of a request is to be; NULL without memory. */
+GN_MPI_INLINE struct gn_mpi_request *slot_of(struct part *part, uint64_t handle, uint32_t hash)
+{
+	struct gn_mpi_request *request;
+
+	if (gn_mpi_table_make_room(&part->table, sizeof(*request)))
+		return NULL;
+	request = find(&part->table, handle, hash);
+	part->table.n += !request->hash;
+	return request;
 }
 
 void gn_mpi_request_put_back(const struct gn_mpi_request *request)
 {
 	struct part *part = part_of(request->hash);
-	struct gn_mpi_request *there;
+	struct gn_mpi_request *there = slot_of(part, request->handle, request->hash);
 
-	if (!gn_mpi_table_make_room(&part->table, sizeof(*request))) {
-		there = find(&part->table, request->handle, request->hash);
-		part->table.n += !there->hash;
+	if (there)
 		*there = *request;
-	}
 	leave(part);
 }
 
 void gn_mpi_request_keep(const struct gn_mpi_call *call, uint64_t handle, uint32_t flags)
 {
-	const struct gn_mpi_request request = {
-		.hash = hash_of(handle),
-		.peer = call->peer,
-		.sent = call->sent,
-		.handle = handle,
-		.site = call->site,
-		.thread = call->thread->number,
-		.flags = flags,
-		.ticks = call->end - call->begin,
-	};
+	const uint32_t hash = hash_of(handle);
+	struct part *part = part_of(hash);
+	struct gn_mpi_request *request = slot_of(part, handle, hash);
 
-	gn_mpi_request_put_back(&request);
+	if (request)
+		*request = (struct gn_mpi_request){
+			.hash = hash,
+			.peer = call->peer,
+			.sent = call->sent,
+			.handle = handle,
+			.site = call->site,
+			.thread = call->thread->number,
+			.flags = flags,
+			.ticks = call->end - call->begin,
+		};
+	leave(part);
 }
 
 int gn_mpi_request_start(const struct gn_mpi_call *call, uint64_t handle)

@@ -28,7 +28,7 @@ struct gn_mpi_request {
 
 /* MPI calls come from several threads at once. */
 void gn_mpi_requests_share(void);
-int gn_mpi_requests_are_shared(void);
+extern int gn_mpi_requests_are_shared;
 
 /*
  * Takes what is known of requests before a call that may complete them: another thread may get one

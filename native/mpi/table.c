@@ -6,22 +6,15 @@
 
 #define FIRST 64u
 
-static void *entry_at(const struct gn_mpi_table *table, uint32_t entry_bytes, uint32_t i)
-{
-	return (char *)table->entry + (size_t)(i & table->mask) * entry_bytes;
-}
-
 static uint32_t hash_at(const struct gn_mpi_table *table, uint32_t entry_bytes, uint32_t i)
 {
-	return *(const uint32_t *)entry_at(table, entry_bytes, i);
+	return *(const uint32_t *)gn_mpi_table_entry(table, entry_bytes, i);
 }
 
-int gn_mpi_table_make_room(struct gn_mpi_table *table, uint32_t entry_bytes)
+int gn_mpi_table_grow(struct gn_mpi_table *table, uint32_t entry_bytes)
 {
 	struct gn_mpi_table larger = {.n = table->n};
 
-	if (table->entry && 2 * table->n <= table->mask)
-		return 0;
 	larger.mask = table->entry ? 2 * table->mask + 1 : FIRST - 1;
 	larger.entry = calloc((size_t)larger.mask + 1, entry_bytes);
 	if (!larger.entry)
@@ -33,8 +26,8 @@ int gn_mpi_table_make_room(struct gn_mpi_table *table, uint32_t entry_bytes)
 			continue;
 		while (hash_at(&larger, entry_bytes, slot))
 			slot++;
-		memcpy(entry_at(&larger, entry_bytes, slot), entry_at(table, entry_bytes, i),
-		       entry_bytes);
+		memcpy(gn_mpi_table_entry(&larger, entry_bytes, slot),
+		       gn_mpi_table_entry(table, entry_bytes, i), entry_bytes);
 	}
 	free(table->entry);
 	*table = larger;
@@ -50,11 +43,11 @@ void gn_mpi_table_take_out(struct gn_mpi_table *table, uint32_t entry_bytes, voi
 		const uint32_t wanted = hash_at(table, entry_bytes, i) & table->mask;
 
 		if (((i - wanted) & table->mask) >= ((i - gap) & table->mask)) {
-			memcpy(entry_at(table, entry_bytes, gap), entry_at(table, entry_bytes, i),
-			       entry_bytes);
+			memcpy(gn_mpi_table_entry(table, entry_bytes, gap),
+			       gn_mpi_table_entry(table, entry_bytes, i), entry_bytes);
 			gap = i;
 		}
 	}
-	*(uint32_t *)entry_at(table, entry_bytes, gap) = 0;
+	*(uint32_t *)gn_mpi_table_entry(table, entry_bytes, gap) = 0;
 	table->n--;
 }

@@ -6,6 +6,7 @@
 #ifndef GNOMON_MPI_TABLE_H
 #define GNOMON_MPI_TABLE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct gn_mpi_table {
@@ -21,8 +22,21 @@ static inline uint32_t gn_mpi_hash(uint64_t a, uint64_t b)
 	return (uint32_t)(mixed >> 32) | UINT32_C(1) << 31;
 }
 
+static inline void *gn_mpi_table_entry(const struct gn_mpi_table *table, uint32_t entry_bytes,
+				       uint32_t i)
+{
+	return (char *)table->entry + (size_t)(i & table->mask) * entry_bytes;
+}
+
+int gn_mpi_table_grow(struct gn_mpi_table *table, uint32_t entry_bytes);
+
 /* Before one is added: 0, or a negative errno without memory. Entries may move. */
-int gn_mpi_table_make_room(struct gn_mpi_table *table, uint32_t entry_bytes);
+static inline int gn_mpi_table_make_room(struct gn_mpi_table *table, uint32_t entry_bytes)
+{
+	if (__builtin_expect(table->entry && 2 * table->n <= table->mask, 1))
+		return 0;
+	return gn_mpi_table_grow(table, entry_bytes);
+}
 
 /* Takes an entry out; others may move. */
 void gn_mpi_table_take_out(struct gn_mpi_table *table, uint32_t entry_bytes, void *entry);

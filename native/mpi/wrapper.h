@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "communicators.h"
+#include "data_sizes.h"
 #include "profile.h"
 #include "requests.h"
 
@@ -28,25 +29,7 @@ __attribute__((constructor)) static void gn_mpi_load(void)
 
 /* --- what a call was about -------------------------------------------------------------------- */
 
-static inline int64_t gn_mpi_bytes(int64_t count, MPI_Datatype type)
-{
-	int size = 0;
-
-	if (PMPI_Type_size(type, &size) != MPI_SUCCESS)
-		return 0;
-#ifdef GN_HAS_GET_ELEMENTS_X
-	/* Beyond 2 GiB an int has no room for it. */
-	if (__builtin_expect(size == MPI_UNDEFINED, 0)) {
-		MPI_Count large = 0;
-
-		PMPI_Type_size_x(type, &large);
-		return count * (int64_t)large;
-	}
-#endif
-	return count * size;
-}
-
-static inline void gn_mpi_set_communicator(struct gn_mpi_call *call, MPI_Comm comm)
+GN_MPI_INLINE void gn_mpi_set_communicator(struct gn_mpi_call *call, MPI_Comm comm)
 {
 	const struct gn_mpi_communicator *known = gn_mpi_known(call->thread, comm);
 
@@ -54,7 +37,7 @@ static inline void gn_mpi_set_communicator(struct gn_mpi_call *call, MPI_Comm co
 }
 
 /* Of a call that sends to a rank. */
-static inline void gn_mpi_set_peer(struct gn_mpi_call *call, MPI_Comm comm, int rank)
+GN_MPI_INLINE void gn_mpi_set_peer(struct gn_mpi_call *call, MPI_Comm comm, int rank)
 {
 	const struct gn_mpi_communicator *known = gn_mpi_known(call->thread, comm);
 
@@ -121,27 +104,8 @@ static inline void gn_mpi_before_completion(struct gn_mpi_call *call, int n,
 		handle = gn_mpi_thread_handles(call->thread, n);
 	for (int i = 0; handle && i < n; i++)
 		handle[i] = gn_mpi_handle(requests[i]);
-	if (gn_mpi_requests_are_shared() && handle)
+	if (gn_mpi_requests_are_shared && handle)
 		gn_mpi_requests_take_ahead(call->thread, handle, n);
-}
-
-/* The bytes that a status tells of; NULL: there is none. */
-static inline int64_t gn_mpi_came(const MPI_Status *status)
-{
-#ifdef GN_HAS_GET_ELEMENTS_X
-	MPI_Count large = 0;
-#endif
-	int count = 0;
-
-	if (!status || PMPI_Get_count(status, MPI_BYTE, &count) != MPI_SUCCESS)
-		return 0;
-	if (__builtin_expect(count >= 0, 1))
-		return count;
-#ifdef GN_HAS_GET_ELEMENTS_X
-	if (PMPI_Get_elements_x(status, MPI_BYTE, &large) == MPI_SUCCESS && large > 0)
-		return (int64_t)large;
-#endif
-	return 0;
 }
 
 static inline void gn_mpi_tell_completed(const struct gn_mpi_call *call,
@@ -159,7 +123,7 @@ static inline void gn_mpi_completed(const struct gn_mpi_call *call, int n,
 {
 	const uint64_t none = gn_mpi_handle(MPI_REQUEST_NULL);
 	const uint64_t *handle = n == 1 ? &call->handle : call->thread->handle;
-	struct gn_mpi_request *taken = gn_mpi_requests_are_shared() ? call->thread->taken : NULL;
+	struct gn_mpi_request *taken = gn_mpi_requests_are_shared ? call->thread->taken : NULL;
 
 	(void)requests;
 	for (int i = 0; handle && i < n_completed; i++) {
@@ -198,6 +162,7 @@ static inline void gn_mpi_up(struct gn_mpi_call *call)
 	library[strcspn(library, "\n")] = 0;
 	snprintf(header->library, sizeof(header->library), "%.255s", library);
 	header->up_ticks = call->end;
+	gn_mpi_learn_sizes();
 	gn_mpi_meet_world(call->thread);
 }
 

@@ -24,6 +24,7 @@ READY = {
     "flame": ".flame-scroll canvas",
     "table": ".table-row .value",
     "metrics": ".summary",
+    "ranks": ".matrix-facts",
     "compare": ".compare-view",
     "run": ".run-page",
 }

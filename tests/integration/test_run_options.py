@@ -71,7 +71,7 @@ def test_events_are_those_that_were_asked_for(tmp_path: Path) -> None:
     values = metrics(tmp_path / "r")
     assert {"page-faults", "minor-faults", "task-clock"} <= values.keys()
     assert "context-switches" not in values
-    assert used(tmp_path / "r") == ["counters", "sections", "samples"]
+    assert used(tmp_path / "r") == ["counters", "sections", "samples", "mpi"]
 
 
 def test_without_counters_the_times_are_there(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_without_counters_the_times_are_there(tmp_path: Path) -> None:
     values = metrics(tmp_path / "r")
     assert {"wall time", "ru_minflt"} <= values.keys()
     assert "task-clock" not in values
-    assert used(tmp_path / "r") == ["sections", "samples"]
+    assert used(tmp_path / "r") == ["sections", "samples", "mpi"]
 
 
 def test_without_all_of_them_the_program_runs_all_the_same(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_an_option_asks_for_its_capability(tmp_path: Path) -> None:
     done = gnomon("run", "--name", "r", "--emulated-cache", "D1=16K,4,64", "--", "true",
                   cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert used(tmp_path / "r") == ["sections", "emulated"]
+    assert used(tmp_path / "r") == ["sections", "mpi", "emulated"]
     assert "D1 16 KiB 4-way" in "".join(run_directory.find(str(tmp_path / "r")).head["warnings"])
 
 
@@ -111,8 +111,10 @@ def test_the_environment_is_the_users_but_for_what_is_added(tmp_path: Path) -> N
     seen = dict(entry.split("=", 1) for entry in entries)
     assert seen.pop("GNOMON_RUN_DIR") == str(tmp_path / "r.gnomon.raw")
     seen.pop("GNOMON_PER_THREAD", None)
-    # In which Python programs read their own functions: docs/python-programs.md.
-    assert Path(seen.pop("LD_PRELOAD")).name == "libgnomon_sampling.so"
+    # In which Python programs read their own functions (docs/python-programs.md), and MPI's names.
+    libraries = [Path(path).name for path in seen.pop("LD_PRELOAD").split(":")]
+    assert libraries == ["libgnomon_sampling.so", "libgnomon_mpi.so"]
+    seen.pop("GNOMON_MPI_WRAPPERS")
     assert re.fullmatch(r"python\.\d+\.socket", seen.pop("GNOMON_PYTHON_SOCKET"))
     del own["GNOMON_RUN_DIR"], own["LD_PRELOAD"]
     assert seen == own

@@ -58,12 +58,14 @@ class Execution(NamedTuple):
         options: values of the capability's options by name; of a switch whether it was given.
         is_asked: the user asked for the capability. One that is merely used by default does
             without where it cannot observe, and says so.
+        prepared: what its `prepare` returned.
     """
 
     command: tuple[str, ...]
     folder: Path
     options: Mapping[str, Any]
     is_asked: bool = True
+    prepared: Any = None
 
 
 class Capability:
@@ -100,6 +102,13 @@ class Capability:
         from gnomon.counters.component import Availability
 
         return Availability(True)
+
+    def prepare(self, execution: Execution) -> object:
+        """Do what takes processes of its own, before there is an observer that would see them.
+
+        Raises:
+            GnomonError: the execution cannot be observed.
+        """
 
     def observe(self, execution: Execution) -> Observer:
         """Return the observer of an execution, with everything open that can be before it begins.

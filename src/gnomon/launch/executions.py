@@ -34,10 +34,14 @@ def observe(command: Sequence[str], selection: Selection, folder: Path) -> Obser
     """
     with ExitStack() as stack:
         observers: list[Observer] = []
+        ready = []
         for capability in selection.capabilities:
             options = selection.options.get(capability.name, {})
             is_asked = capability.name in selection.asked
-            observer = capability.observe(Execution(tuple(command), folder, options, is_asked))
+            execution = Execution(tuple(command), folder, options, is_asked)
+            ready.append((capability, execution._replace(prepared=capability.prepare(execution))))
+        for capability, execution in ready:
+            observer = capability.observe(execution)
             stack.callback(observer.close)
             observer.name = capability.name
             observers.append(observer)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gnomon.counters.component import Availability
     from gnomon.launch.observer import Observer
     from gnomon.model.capability_result import Collected
+    from gnomon.mpi.mpi_observer import Preparation
 
 BARRIER_HELP = (
     "before each collective operation wait for all ranks, and tell this wait apart from the "
@@ -43,8 +44,18 @@ class Mpi(Capability):
             f"use a machine of {' or '.join(MACHINES)}",
         )
 
+    def prepare(self, execution: Execution) -> Preparation:
+        """Return the libraries for the program, with wrappers for its MPI compiled.
+
+        Raises:
+            MpiError: MPI was asked for, and there are none for a program that seems to need them.
+        """
+        from gnomon.mpi.mpi_observer import preparation
+
+        return preparation(execution)
+
     def observe(self, execution: Execution) -> Observer:
-        """Return what has the program's calls measured, with wrappers for its MPI compiled."""
+        """Return what has the program's calls measured."""
         from gnomon.mpi.mpi_observer import MpiObserver
 
         return MpiObserver(execution)

@@ -17,6 +17,7 @@ from gnomon.launch.job import job
 from gnomon.launch.observer import Observer
 from gnomon.model.capability_result import Collected
 from gnomon.mpi.wrapper_cache import Wrappers, prepare
+from gnomon.named_tuple import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,42 @@ _WRAPPERS_VARIABLE = "GNOMON_MPI_WRAPPERS"
 _BARRIER_VARIABLE = "GNOMON_MPI_BARRIER"
 
 
+class Preparation(NamedTuple):
+    """What a program gets.
+
+    Attributes:
+        is_used: it gets any library at all.
+        wrappers: those that are ready for it.
+    """
+
+    is_used: bool
+    wrappers: Wrappers = Wrappers()
+
+
+def preparation(execution: Execution) -> Preparation:
+    """Return what a program gets, with wrappers compiled if they have to be.
+
+    Raises:
+        MpiError: MPI was asked for, and there are none for a program that seems to need them.
+    """
+    program = execution.command[0]
+    why = ""
+    if not preloads.can_be_named(str(_LIBRARY)):
+        why = f"{_LIBRARY}: a path with a space or a colon cannot be preloaded"
+    elif not os.access(_LIBRARY, os.R_OK):
+        why = f"there is no library for {platform.machine()}"
+    elif preloads.is_for_other_machine(program):
+        why = f"{program} is for another kind of machine"
+    if why and execution.is_asked:
+        raise MpiError(f"mpi: {why}")
+    if why:
+        return Preparation(False)
+    wrappers = prepare(execution.command, in_job=job() is not None, spare_folder=execution.folder)
+    if wrappers.problem and execution.is_asked:
+        raise MpiError(f"mpi: {wrappers.problem}")
+    return Preparation(True, wrappers)
+
+
 class MpiObserver(Observer):
     """What one execution of a program gets."""
 
@@ -36,34 +73,9 @@ class MpiObserver(Observer):
     leaves_a_file = False
 
     def __init__(self, execution: Execution) -> None:
-        """Prepare the wrappers.
-
-        Raises:
-            MpiError: there are none for a program that was to be measured with them.
-        """
         self._has_barrier = bool(execution.options.get("barrier"))
-        self._wrappers = Wrappers()
-        self._is_used = self._can_be_used(execution)
-        if not self._is_used:
-            return
-        self._wrappers = prepare(
-            execution.command, in_job=job() is not None, spare_folder=execution.folder
-        )
-        if self._wrappers.problem and execution.is_asked:
-            raise MpiError(self._wrappers.problem)
-
-    def _can_be_used(self, execution: Execution) -> bool:
-        program = execution.command[0]
-        why = ""
-        if not preloads.can_be_named(str(_LIBRARY)):
-            why = f"{_LIBRARY}: a path with a space or a colon cannot be preloaded"
-        elif not os.access(_LIBRARY, os.R_OK):
-            why = f"there is no library for {platform.machine()}"
-        elif preloads.is_for_other_machine(program):
-            why = f"{program} is for another kind of machine"
-        if why and execution.is_asked:
-            raise MpiError(f"mpi: {why}")
-        return not why
+        ready: Preparation = execution.prepared
+        self._is_used, self._wrappers = ready
 
     def environment(self) -> Mapping[str, str]:
         """Return where the wrappers lie, and what is asked of them."""

@@ -103,7 +103,7 @@ class ProcessRows:
         self._add(_TIME_BY_SIZE, of_sizes, sizes["ticks"] * ns, whole(sizes["calls"]))
         self._add(_BYTES_BY_SIZE, of_sizes, sizes["bytes"])
         waits = _paths_of_places(file, file.waiting["site"], paths)
-        self._add(_WAITING, waits, file.waiting["ticks"] * ns)
+        self._add(_WAITING, np.maximum(waits, _ROOT[0]), file.waiting["ticks"] * ns)
         self._add(_ELAPSED, _ROOT, np.array([file.up_ticks * ns]))
         self._add(_OVERHEAD, _ROOT, np.array([overhead_ns(file)]))
         messages = file.messages
@@ -203,11 +203,10 @@ def _paths_of_places(
     file: TotalsFile, places: NDArray[np.uint32], paths: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the paths of sites by their places among all records; -1: there is none."""
-    known = file.site_places
-    if not len(known):
+    if not len(paths):
         return np.full(len(places), -1)
-    numbers = np.minimum(np.searchsorted(known, places), len(known) - 1)
-    return np.where(known[numbers] == places, paths[numbers], -1)
+    sites = np.minimum(np.searchsorted(file.site_places, places), len(paths) - 1)
+    return np.where(file.site_places[sites] == places, paths[sites], -1)
 
 
 class TableParts:

@@ -36,7 +36,7 @@ class MpiLibrary(NamedTuple):
     Attributes:
         path: of the file that has the functions.
         name: as programs ask the loader for it, e.g. `libmpi.so.40`.
-        identity: what files of wrappers for it are called, without `.so`.
+        identity: what files of wrappers for it have in their names.
     """
 
     path: str
@@ -104,7 +104,7 @@ def needed_mpi(path: Path, compiler: str) -> MpiLibrary:
 
 
 def identity(path: str) -> str:
-    """Return what files of wrappers for a library are called: its build id, else size and time.
+    """Return what files of wrappers for a library are named by: its build id, else size and time.
 
     Raises:
         MpiError: the file cannot be read.
@@ -115,6 +115,14 @@ def identity(path: str) -> str:
     except (OSError, ValueError, struct.error) as error:
         raise MpiError(f"{path}: cannot be read: {error}; name another MPI with MPICC") from error
     return number or f"{status.st_size}-{int(status.st_mtime)}"
+
+
+def wrappers_file(folder: Path, name: str) -> Path:
+    """Return the file of wrappers for a library, by its identity or name.
+
+    Samples know calls of MPI by it (sampling/interposed_calls.py).
+    """
+    return folder / f"libgnomon_mpi-{name}.so"
 
 
 def stub_of(wrappers: Path) -> Path:

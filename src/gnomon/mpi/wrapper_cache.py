@@ -26,6 +26,7 @@ from gnomon.mpi.wrapper_build import (
     installed_parts,
     linked_library,
     stub_of,
+    wrappers_file,
 )
 from gnomon.named_tuple import NamedTuple
 
@@ -68,7 +69,7 @@ class _Linked(NamedTuple):
 
     @property
     def wrappers(self) -> Path:
-        return Path(self.folder, f"{self.identity}.so")
+        return wrappers_file(Path(self.folder), self.identity)
 
 
 def prepare(
@@ -185,7 +186,7 @@ def _provide(
         all_linked.append(linked)
         missing.discard(linked.name)
     # Without a compiler there may still be wrappers for all compatible builds of a library.
-    missing = {name for name in missing if not (prebuilt / f"{Path(name).name}.so").exists()}
+    missing = {name for name in missing if not wrappers_file(prebuilt, Path(name).name).exists()}
     if missing and not problems:
         what = " or ".join(sorted(missing))
         problems.append(f"no compiler wrapper here links {what}; name it: MPICC=mpicc")
@@ -203,10 +204,14 @@ def _linked(root: Path, prebuilt: Path, compiler: str) -> _Linked:
         return linked
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _locked(root), TemporaryDirectory(prefix=".new-", dir=root) as name:
+        # Another task of the job had the lock before.
+        linked = _noted(note, compiler)
+        if linked is not None:
+            return linked
         header = read_header(compiler)
         library = linked_library(compiler, Path(name))
         place = prebuilt
-        if not (prebuilt / f"{library.identity}.so").exists():
+        if not wrappers_file(prebuilt, library.identity).exists():
             facts = (header.digest, platform.machine(), *_states(*_made_with()))
             place = root / sha256(repr(facts).encode()).hexdigest()[:16]
         linked = _Linked(library.name, library.identity, str(place), header.family)
@@ -220,7 +225,6 @@ def _linked(root: Path, prebuilt: Path, compiler: str) -> _Linked:
 
 def _compile(root: Path, compiler: str, linked: _Linked) -> None:
     with _locked(root):
-        # Another task of the job had the lock before.
         if linked.wrappers.exists():
             return
         linked.wrappers.parent.mkdir(exist_ok=True)

@@ -30,6 +30,7 @@ from gnomon.sampling import wait_tables
 from gnomon.sampling.branch_tables import TaskNumbers, branch_table
 from gnomon.sampling.data_sources import words
 from gnomon.sampling.frame_names import FrameNames
+from gnomon.sampling.interposed_calls import MPI, with_calls
 from gnomon.sampling.python_call_paths import PythonRecordings
 from gnomon.sampling.sample_facts import facts_of, notes
 from gnomon.sampling.sample_file import FILE, NEEDED_KINDS, NONE, SampleFile, read_samples
@@ -110,7 +111,9 @@ class TaskTables:
         self._first = first
         self._regions: dict[CodeFrame, int] = {}
         self._frames = names.of_places(samples)
-        self._sampled = python.paths(samples, self._frames)
+        self._sampled, self._calls = with_calls(
+            samples, python.paths(samples, self._frames), self._frames
+        )
         self._waits = read_waits(samples, self._frames, self._sampled)
         self._unsampled = {
             event: ns
@@ -164,11 +167,7 @@ class TaskTables:
             [
                 (first, "hpm", "", "", "", 0, None),
                 *(
-                    (
-                        first + number,
-                        WAIT if number in self._wait_paths.regions else "cpu",
-                        *frame,
-                    )
+                    (first + number, *self._cells(frame, number))
                     for frame, number in self._regions.items()
                 ),
                 *(
@@ -187,6 +186,11 @@ class TaskTables:
                 "region": first + paths.regions,
             },
         )
+
+    def _cells(self, frame: CodeFrame, number: int) -> tuple[str | int | bool | None, ...]:
+        if frame in self._calls:
+            return MPI, *frame[:4], None
+        return WAIT if number in self._wait_paths.regions else "cpu", *frame
 
     @property
     def _thread_region(self) -> int:

@@ -78,7 +78,7 @@ def _caller(named: NamedPaths, calls: Cells) -> Ints:
 
 
 def _places(named: NamedPaths, sites: Cells) -> Ints:
-    """Return names of sites: file and line, or else the function that calls."""
+    """Return names of sites: the function that calls, or else file and line."""
     strings = named.builder.strings
     texts = []
     for site in sites.tolist():
@@ -86,5 +86,5 @@ def _places(named: NamedPaths, sites: Cells) -> Ints:
         parent = int(named.parent[site])
         caller = strings.text(int(named.name[parent])) if parent >= 0 else ""
         place = f"{file.rpartition('/')[2]}:{line}" if file and line else ""
-        texts.append(f"{place} in {caller}" if place and caller else place or caller or NO_PLACE)
+        texts.append(caller or place or NO_PLACE)
     return strings.numbers(texts)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.mpi import wrapper_cache
-from gnomon.mpi.wrapper_build import identity, linked_library, stub_of
+from gnomon.mpi.wrapper_build import identity, linked_library, stub_of, wrappers_file
 from gnomon.mpi.wrapper_cache import Wrappers, prepare
 
 NONE = Path("/nonexistent")
@@ -42,7 +42,7 @@ def test_a_launcher_has_wrappers_of_its_mpi_compiled_once(
     assert first.problem == ""
     (stub,) = first.stubs
     (folder,) = first.folders
-    file = Path(folder, f"{library_of(f'mpicc.{mpi}', tmp_path)}.so")
+    file = wrappers_file(Path(folder), library_of(f"mpicc.{mpi}", tmp_path))
     assert file.exists()
     assert Path(stub) == stub_of(file)
     time = file.stat().st_mtime_ns
@@ -73,7 +73,7 @@ def test_a_program_says_which_mpi_it_needs(cache: Path, tmp_path: Path) -> None:
     wrappers = ready(str(program))
     assert wrappers.problem == ""
     (stub,) = wrappers.stubs
-    assert Path(stub).name == f"{library_of('mpicc.mpich', tmp_path)}.stub.so"
+    assert Path(stub).name == f"libgnomon_mpi-{library_of('mpicc.mpich', tmp_path)}.stub.so"
     assert cache.is_dir()
 
 

@@ -137,7 +137,7 @@ static void *open_named(const char *folders, const char *name, const char **erro
 	for (const char *folder = folders; *folder;) {
 		const size_t length = strcspn(folder, ":");
 
-		if (snprintf(path, sizeof(path), "%.*s/%s.so", (int)length, folder, name) <
+		if (snprintf(path, sizeof(path), "%.*s/libgnomon_mpi-%s.so", (int)length, folder, name) <
 			    (int)sizeof(path) &&
 		    !access(path, R_OK)) {
 			/* Data of the MPI that it has not, or has otherwise, is refused here. */

@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 /*
- * The folders with wrappers, separated by colons. A file is named by the MPI library that it is for:
- * IDENTITY.so, its build id in hexadecimal digits, or for a library without one its size in bytes
- * and its time of modification in seconds, with a hyphen between them. NAME.so, where NAME is the
- * library's file name as programs ask for it (libmpi.so.40), is for all that are compatible.
+ * The folders with wrappers, separated by colons. A file, libgnomon_mpi-WHICH.so, is named by the
+ * MPI library that it is for: its build id in hexadecimal digits, or for a library without one its
+ * size in bytes and its time of modification in seconds, with a hyphen between them. That with the
+ * name by which programs ask for a library (libmpi.so.40) is for all that are compatible.
  */
 #define GN_MPI_WRAPPERS_VARIABLE "GNOMON_MPI_WRAPPERS"
 

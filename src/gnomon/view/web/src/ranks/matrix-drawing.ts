@@ -15,7 +15,7 @@ export interface Layout {
   readonly high: number;
 }
 
-const CELL_MOST = 44;
+const CELL_MOST = 88;
 const NAME_MOST = 130;
 const GAP_ABOVE = 9;
 const LINE_PX = 15;

@@ -99,7 +99,7 @@ export function MessageView(props: Props) {
       first={picture}
       second={
         <section class="pane list-pane" aria-label="messages in numbers">
-          {matrix && <CellFacts matrix={matrix} of={of} chosen={chosen} isPart={steps.length > 0} onOpen={(step) => zoom([...steps, step])} />}
+          {matrix && <CellFacts matrix={matrix} of={of} chosen={chosen} onOpen={(step) => zoom([...steps, step])} />}
         </section>
       }
     />
@@ -230,12 +230,13 @@ interface FactsProps {
   readonly matrix: MessageMatrix;
   readonly of: Measure;
   readonly chosen: Chosen | null;
-  readonly isPart: boolean;
   readonly onOpen: (step: Step) => void;
 }
 
-function CellFacts({ matrix, of, chosen, isPart, onOpen }: FactsProps) {
+function CellFacts({ matrix, of, chosen, onOpen }: FactsProps) {
   const columns = matrix.columns.length;
+  const covers = (edges: Int32Array) => edges[edges.length - 1]! - edges[0]! === matrix.ends;
+  const isPart = !covers(matrix.rowEdges) || !covers(matrix.columnEdges);
   const shown = useMemo(() => {
     const order = Array.from({ length: matrix.n }, (_, at) => at);
     return order.sort((one, other) => matrix[of][other]! - matrix[of][one]!).slice(0, 12);

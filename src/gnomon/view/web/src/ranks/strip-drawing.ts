@@ -5,14 +5,24 @@ import { scaledContext } from "../canvas";
 import { formatQuantity } from "../format";
 import { themeValue } from "../theme";
 
-export const STRIP_PX = 92;
+const HIGH_LEAST = 64;
+const HIGH_MOST = 190;
+const CAPTION_PX = 26;
 export const LEFT_PX = 84;
 const RIGHT_PX = 10;
 const TOP_PX = 8;
 const BOTTOM_PX = 4;
 const DOT_PX = 2.5;
+/** Grounds of fewer pixels than this say nothing. */
+const HOST_LEAST = 16;
 
 export const stripRoom = (width: number): number => Math.max(16, width - LEFT_PX - RIGHT_PX);
+
+/** How high each of some strips is in a box of so many pixels. */
+export function stripHeight(room: number, strips: number): number {
+  const each = Math.floor(room / Math.max(1, strips)) - CAPTION_PX;
+  return Math.max(HIGH_LEAST, Math.min(HIGH_MOST, each));
+}
 
 /** The band at a point of the canvas, -1 for none. */
 export function bandAt(values: RankValues, width: number, x: number): number {
@@ -44,31 +54,32 @@ export function drawStrip(
   canvas: HTMLCanvasElement,
   values: RankValues,
   number: number,
-  width: number,
+  [width, high]: readonly [number, number],
+  isStretched: boolean,
   lit: number,
   selected: number,
 ): void {
-  const pen = scaledContext(canvas, width, STRIP_PX);
+  const pen = scaledContext(canvas, width, high);
   const room = stripRoom(width);
   const series = values.series[number]!;
   const { least, middle, most } = seriesBands(values, number);
-  const ceiling = Math.max(series.max ?? 0, 0);
-  const floor = Math.min(series.min ?? 0, 0);
+  const ceiling = isStretched ? (series.max ?? 0) : Math.max(series.max ?? 0, 0);
+  const floor = isStretched ? (series.min ?? 0) : Math.min(series.min ?? 0, 0);
   const span = ceiling - floor || 1;
-  const y = (value: number) => TOP_PX + (1 - (value - floor) / span) * (STRIP_PX - TOP_PX - BOTTOM_PX);
+  const y = (value: number) => TOP_PX + (1 - (value - floor) / span) * (high - TOP_PX - BOTTOM_PX);
   const x = (band: number) => LEFT_PX + (band / values.n) * room;
   const wide = room / values.n;
-  drawHosts(pen, values, x);
-  drawScale(pen, series, y, room, floor, ceiling);
+  drawHosts(pen, values, x, high);
+  drawScale(pen, series, y, [room, high], floor, ceiling);
   const isDots = wide >= 5;
   const isBands = values.edges[values.n]! - values.edges[0]! > values.n;
   for (let band = 0; band < values.n; band++) {
-    const [low, mid, high] = [least[band]!, middle[band]!, most[band]!];
+    const [low, mid, top] = [least[band]!, middle[band]!, most[band]!];
     if (Number.isNaN(mid)) continue;
     const left = x(band);
     if (isBands) {
       pen.fillStyle = themeValue("--bar");
-      pen.fillRect(left, y(high), Math.max(1, wide), Math.max(1, y(low) - y(high)));
+      pen.fillRect(left, y(top), Math.max(1, wide), Math.max(1, y(low) - y(top)));
       pen.fillStyle = themeValue("--bar-strong");
       pen.fillRect(left, y(mid) - 1, Math.max(1, wide), 2);
     } else {
@@ -94,7 +105,7 @@ export function drawStrip(
     const middleX = x(band) + wide / 2;
     pen.beginPath();
     pen.moveTo(middleX, 0);
-    pen.lineTo(middleX, STRIP_PX);
+    pen.lineTo(middleX, high);
     pen.stroke();
   }
   pen.setLineDash([]);
@@ -107,7 +118,7 @@ function dot(pen: CanvasRenderingContext2D, x: number, y: number, size: number):
 }
 
 /** Every other one of consecutive ranks of a host stands on another ground. */
-function drawHosts(pen: CanvasRenderingContext2D, values: RankValues, x: (band: number) => number): void {
+function drawHosts(pen: CanvasRenderingContext2D, values: RankValues, x: (band: number) => number, high: number): void {
   if (values.hosts.length < 2) return;
   pen.fillStyle = themeValue("--raised");
   let isOther = false;
@@ -116,10 +127,9 @@ function drawHosts(pen: CanvasRenderingContext2D, values: RankValues, x: (band: 
   for (let band = 1; band <= values.n; band++) {
     if (band === values.n || values.host[band] !== values.host[band - 1]) turns.push(band);
   }
-  // Where hosts change from mark to mark, grounds say nothing.
-  if (turns.length * 4 > values.n) return;
+  if (x(values.n) - x(0) < HOST_LEAST * turns.length) return;
   for (const end of turns) {
-    if (isOther) pen.fillRect(x(begin), 0, x(end) - x(begin), STRIP_PX);
+    if (isOther) pen.fillRect(x(begin), 0, x(end) - x(begin), high);
     isOther = !isOther;
     begin = end;
   }
@@ -129,7 +139,7 @@ function drawScale(
   pen: CanvasRenderingContext2D,
   series: RankSeries,
   y: (value: number) => number,
-  room: number,
+  [room, high]: readonly [number, number],
   floor: number,
   ceiling: number,
 ): void {
@@ -145,7 +155,7 @@ function drawScale(
   pen.lineWidth = 1;
   pen.fillStyle = themeValue("--dim");
   for (const [value, text] of ticks) {
-    const height = Math.max(7, Math.min(STRIP_PX - 7, y(value)));
+    const height = Math.max(7, Math.min(high - 7, y(value)));
     pen.fillText(text, LEFT_PX - 6, height);
     pen.beginPath();
     pen.moveTo(LEFT_PX, Math.round(y(value)) + 0.5);

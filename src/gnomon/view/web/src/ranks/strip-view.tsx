@@ -15,7 +15,7 @@ import { SplitPane } from "../split-pane";
 import { useTheme } from "../theme";
 import type { ViewProps } from "../view-props";
 import { RankSites } from "./rank-sites";
-import { bandAt, bandOf, drawStrip, seriesBands, stripRoom } from "./strip-drawing";
+import { bandAt, bandOf, drawStrip, seriesBands, stripHeight, stripRoom } from "./strip-drawing";
 
 interface Props extends ViewProps {
   readonly choice: ComponentChildren;
@@ -39,10 +39,11 @@ export function StripView(props: Props) {
   const sort = params["rsort"] ?? "rank";
   const descending = params["rorder"] === "down";
   const part = parseWindow(params["rpart"]);
+  const isStretched = params["rstretch"] === "1";
   const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(0);
+  const [[width, room], setSize] = useState<readonly [number, number]>([0, 0]);
   useEffect(() => {
-    const measure = () => setWidth(box.current?.clientWidth ?? 0);
+    const measure = () => setSize([box.current?.clientWidth ?? 0, box.current?.clientHeight ?? 0]);
     const watch = new ResizeObserver(measure);
     watch.observe(box.current!);
     measure();
@@ -98,6 +99,9 @@ export function StripView(props: Props) {
           {descending ? "descending" : "ascending"}
         </button>
         <StripPicker {...props} values={values} />
+        <label class="toggle" title="from the least to the most, instead of from 0">
+          <input type="checkbox" checked={isStretched} onChange={() => setParams({ rstretch: isStretched ? null : "1" })} /> stretch
+        </label>
         <button type="button" class="quiet" disabled={!part} title="all of them (Backspace)" onClick={whole}>
           All
         </button>
@@ -105,7 +109,7 @@ export function StripView(props: Props) {
       {loaded.error && <p class="trouble">{loaded.error}</p>}
       {!values && !loaded.error && <p class="waiting">reading the values</p>}
       <div class="strip-box" ref={box}>
-        {values && <Strips values={values} width={width} location={location} lit={lit} onLight={setLit} onOpen={open} />}
+        {values && <Strips values={values} size={[width, stripHeight(room, values.series.length)]} isStretched={isStretched} location={location} lit={lit} onLight={setLit} onOpen={open} />}
       </div>
       {values && <p class="strip-foot" role="status">{bandText(values, lit)}</p>}
     </section>
@@ -151,7 +155,9 @@ function bandText(values: RankValues, band: number): string {
 
 interface StripsProps {
   readonly values: RankValues;
-  readonly width: number;
+  /** Pixels of each strip. */
+  readonly size: readonly [number, number];
+  readonly isStretched: boolean;
   /** Of the chosen rank, -1 for none. */
   readonly location: number;
   readonly lit: number;
@@ -159,15 +165,15 @@ interface StripsProps {
   readonly onOpen: (band: number) => void;
 }
 
-function Strips({ values, width, location, lit, onLight, onOpen }: StripsProps) {
+function Strips({ values, size, isStretched, location, lit, onLight, onOpen }: StripsProps) {
   const theme = useTheme();
   const box = useRef<HTMLDivElement>(null);
   const selected = location < 0 ? -1 : selectedBand(values, location);
   useEffect(() => {
     box.current?.querySelectorAll("canvas").forEach((canvas, number) => {
-      drawStrip(canvas, values, number, width, lit, selected);
+      drawStrip(canvas, values, number, size, isStretched, lit, selected);
     });
-  }, [values, width, lit, selected, theme]);
+  }, [values, size[0], size[1], isStretched, lit, selected, theme]);
   return (
     <div ref={box}>
       {values.series.map((one) => (
@@ -182,9 +188,9 @@ function Strips({ values, width, location, lit, onLight, onOpen }: StripsProps) 
             tabIndex={0}
             role="img"
             aria-label={`${one.title} of ${plural(values.ranks, values.what)}; arrows move from mark to mark, Enter opens one`}
-            onMouseMove={(event) => onLight(bandAt(values, width, event.clientX - event.currentTarget.getBoundingClientRect().left))}
+            onMouseMove={(event) => onLight(bandAt(values, size[0], event.clientX - event.currentTarget.getBoundingClientRect().left))}
             onMouseLeave={() => onLight(-1)}
-            onClick={(event) => onOpen(bandAt(values, width, event.clientX - event.currentTarget.getBoundingClientRect().left))}
+            onClick={(event) => onOpen(bandAt(values, size[0], event.clientX - event.currentTarget.getBoundingClientRect().left))}
             onKeyDown={(event) => {
               const far = event.shiftKey ? 10 : 1;
               const to = { ArrowRight: lit + far, ArrowLeft: lit - far, Home: 0, End: values.n - 1 }[event.key];
