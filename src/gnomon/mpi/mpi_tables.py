@@ -138,7 +138,8 @@ def _tables(processes: Sequence[_Process], sites: CallSites) -> Iterator[Table]:
     if not processes:
         return
     peers = [one.peers[one.peers >= 0] for one in processes]
-    senders = [one.rank for one, own in zip(processes, peers, strict=True) if len(own)]
+    # To ranks of another MPI_COMM_WORLD, as of processes that were spawned, too.
+    senders = [one.rank for one in processes if len(one.peers)]
     ranks = np.unique(np.concatenate([*peers, np.array(senders, np.int32)]))
     ranks = ranks[ranks >= 0]
     yield _locations(processes, ranks)

@@ -43,6 +43,7 @@ int main(int argc, char **argv)
 	printf("rank %d: %d\n", rank, ring(rank, n_ranks));
 	fflush(stdout);
 	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Pcontrol(2, 40);
 	if (rank != (n_ranks > 1)) {
 		/* The launcher ends it where rank 1 does not come. */
 		MPI_Finalize();

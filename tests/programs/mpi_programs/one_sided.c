@@ -11,7 +11,8 @@ static void windows(int rank, int n_ranks)
 	MPI_Request request;
 	MPI_Win window;
 
-	MPI_Win_create(shared, sizeof(shared), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+	MPI_Win_create(shared, sizeof(shared), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD,
+		       &window);
 	MPI_Win_fence(0, window);
 	MPI_Put(own, 5, MPI_DOUBLE, to, 0, 5, MPI_DOUBLE, window);
 	MPI_Win_fence(0, window);
@@ -34,8 +35,8 @@ static void files(const char *name, int rank)
 	int count;
 
 	MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
-	MPI_File_write_at_all(file, (MPI_Offset)rank * N * (MPI_Offset)sizeof(int), numbers, N, MPI_INT,
-			      MPI_STATUS_IGNORE);
+	MPI_File_write_at_all(file, (MPI_Offset)rank * N * (MPI_Offset)sizeof(int), numbers, N,
+			      MPI_INT, MPI_STATUS_IGNORE);
 	MPI_File_write_at(file, (MPI_Offset)rank * N * (MPI_Offset)sizeof(int), numbers, 4, MPI_INT,
 			  &status);
 	MPI_File_sync(file);
@@ -63,7 +64,8 @@ static void parts(int rank, int n_ranks)
 	MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank % 2 ? 0 : 1, 9, &between);
 	MPI_Allgather(numbers, 2, MPI_INT, all, 2, MPI_INT, between);
 	if (here < n_ranks / 2)
-		MPI_Sendrecv(&here, 1, MPI_INT, here, 2, &in, 1, MPI_INT, here, 2, between, &status);
+		MPI_Sendrecv(&here, 1, MPI_INT, here, 2, &in, 1, MPI_INT, here, 2, between,
+			     &status);
 	MPI_Comm_free(&between);
 	MPI_Comm_free(&half);
 	if (!rank)

@@ -20,8 +20,8 @@ int main(int argc, char **argv)
 		MPI_Finalize();
 		return 0;
 	}
-	MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
-		       MPI_ERRCODES_IGNORE);
+	MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
+		       &children, MPI_ERRCODES_IGNORE);
 	for (int i = 0; !rank && i < CHILDREN; i++) {
 		MPI_Recv(&number, 1, MPI_INT, i, 7, children, MPI_STATUS_IGNORE);
 		printf("child %d: %d\n", i, number);
