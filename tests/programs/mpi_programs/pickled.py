@@ -31,5 +31,5 @@ def buffers(n: int) -> float:
     return into[0]
 
 
-print(rank, objects(5), buffers(7))
-sys.stdout.flush()
+# At once: lines of other ranks would come in between.
+sys.stdout.write(f"{rank} {objects(5)} {buffers(7)}\n")
