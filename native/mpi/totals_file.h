@@ -78,7 +78,8 @@ struct gn_mpi_thread_record {
 	int32_t tid;
 	uint32_t zero_12;
 	char name[16];
-	uint64_t zero_32[4];
+	uint64_t last_ticks; /* when its last call ended */
+	uint64_t zero_40[3];
 };
 
 /* Calls of a routine from a place, on a communicator. */
@@ -184,8 +185,15 @@ struct gn_mpi_chunk {
 /* 0 or a negative errno: then nothing is recorded. -ENOENT: this process is not measured. */
 int gn_mpi_totals_open(const char *const *names, uint32_t n_routines);
 
+/* The same records in memory alone, for a process that is not measured but asks for its own sums.
+ * 0 or a negative errno. */
+int gn_mpi_totals_open_in_memory(const char *const *names, uint32_t n_routines);
+
 /* NULL: none is open. */
 struct gn_mpi_header *gn_mpi_totals_header(void);
+
+/* All records so far and how many they are; others may be added meanwhile. NULL: none is open. */
+const union gn_mpi_record *gn_mpi_totals_records(uint64_t *n);
 
 /* At the end of the process that opened it; its children have nothing to do with it. */
 void gn_mpi_totals_close(void);

@@ -211,6 +211,9 @@ def test_bands_of_thousands_open_to_their_ranks(page: Page, served: Served) -> N
     expect(page.locator(".strip-foot")).to_contain_text(", median ")
     page.keyboard.press("Enter")
     comes_to(page, lambda: re.search(r"rpart=81\d\d-8192", page.url) is not None, True)
+    expect(page.locator(".strip-foot")).to_contain_text(
+        re.compile(rf"^\d+ of {number(MANY)} ranks$")
+    )
     strip.focus()
     page.keyboard.press("End")
     expect(page.locator(".strip-foot")).to_contain_text("rank 8191 on node127: MPI time")

@@ -40,12 +40,13 @@ BUFFERS = (
 # Bcast's, Scatter's and Alltoall's bytes depend on who the root is, or how many ranks there are.
 OTHERS = (
     "Init", "Init_thread", "Finalize", "Abort", "Recv", "Irecv", "Mrecv", "Wait", "Waitall",
-    "Waitany", "Waitsome", "Bcast", "Barrier", "Alltoall", "Alltoallv", "Alltoallw", "Scatter", "Gatherv",
-    "Allgatherv", "Reduce_scatter", "Exscan", "Ibcast", "Ibarrier", "Comm_dup", "Comm_split",
-    "Comm_create", "Comm_free", "Comm_spawn", "Intercomm_create", "Cart_create", "Win_create",
-    "Win_fence", "Get", "Win_free", "File_open", "File_close", "File_read_at", "File_set_view",
-    "Wtime", "Type_commit", "Send_init", "Recv_init", "Start", "Startall", "Request_free",
-    "Comm_rank",    "Comm_size", "Type_contiguous", "Type_vector", "Comm_group", "Get_count", "Pack", "Unpack",
+    "Waitany", "Waitsome", "Bcast", "Barrier", "Alltoall", "Alltoallv", "Alltoallw", "Scatter",
+    "Gatherv", "Allgatherv", "Reduce_scatter", "Exscan", "Ibcast", "Ibarrier", "Comm_dup",
+    "Comm_split", "Comm_create", "Comm_free", "Comm_spawn", "Intercomm_create", "Cart_create",
+    "Win_create", "Win_fence", "Get", "Win_free", "File_open", "File_close", "File_read_at",
+    "File_set_view", "Wtime", "Type_commit", "Send_init", "Recv_init", "Start", "Startall",
+    "Request_free", "Comm_rank", "Comm_size", "Type_contiguous", "Type_vector", "Comm_group",
+    "Get_count", "Pack", "Unpack",
 )  # fmt: skip
 # Negative in both. Source: mpi.h of Open MPI and of MPICH.
 PROC_NULL = {OPEN_MPI: -2, MPICH: -1}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from mpi import BOTH, MPICH, OPEN_MPI, Mpi, build, environment, launch, python
+from mpi_measured import measured
 from mpi_probes import compare, need_probes, probes
-from mpi_runs import measured
 
 import gnomon
 

@@ -76,6 +76,8 @@ class Capability:
         title: what it measures, in one line.
         is_default: it is used without `--with`.
         excludes: other capabilities that cannot observe the same execution, and why.
+        knows_ranks: its rows have the ranks of processes from MPI itself, whatever the environment
+            says.
         gives_times: its observer hands over the program's times and resource usage.
         options: its options of `gnomon run`.
         report_parts: what it adds to `gnomon report RUN PART`.
@@ -88,6 +90,7 @@ class Capability:
     name: str
     title: str
     is_default: bool = False
+    knows_ranks: bool = False
     gives_times: bool = False
     excludes: Mapping[str, str] = {}
     options: tuple[Option, ...] = ()

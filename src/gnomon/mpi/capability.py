@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gnomon.launch.capability import Capability, Execution
 from gnomon.launch.options import Option
+from gnomon.mpi.mpi_part import MpiCalls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ class Mpi(Capability):
     name = "mpi"
     title = "MPI: calls, time and bytes by routine, call site, rank and receiver"
     is_default = True
+    knows_ranks = True
     options = (Option("barrier", BARRIER_HELP),)
+    report_parts = (MpiCalls(),)
 
     def availability(self) -> Availability:
         """Return whether there is code for this kind of machine."""

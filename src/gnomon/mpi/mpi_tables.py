@@ -118,7 +118,7 @@ def _notes(processes: Sequence[_Process]) -> Iterator[str]:
         yield f"mpi: of {_named(lost)} {n_lost:,} records are missing: the disk was full"
     early = [one for one in processes if not one.is_finalized]
     if early:
-        yield f"mpi: {_named(early)} ended without MPI_Finalize: its calls until then are here"
+        yield f"mpi: {_named(early)} ended without MPI_Finalize: what was called until then is here"
 
 
 def _named(processes: Sequence[_Process]) -> str:

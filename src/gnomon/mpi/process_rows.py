@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gnomon.mpi.totals_file import TotalsFile
 
 _NS = 1e9
-_MOST = np.uint64(1 << 62)
+_CALLS_MOST, _BYTES_MOST = 1 << 50, 1 << 62
 _ROOT = np.zeros(1, np.int64)
 """The program's path."""
 
@@ -112,7 +112,7 @@ class ProcessRows:
                 _paths_of_places(file, messages["site"], paths),
                 messages["peer"].astype(np.int64),
                 whole(messages["messages"]),
-                whole(messages["bytes"]),
+                whole(messages["bytes"], _BYTES_MOST),
             )
         )
 
@@ -194,9 +194,9 @@ def overhead_ns(file: TotalsFile) -> float:
     return (ticks + float(with_requests.sum()) * file.cost_ticks_nonblocking) * _NS / file.ticks_hz
 
 
-def whole(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return numbers that a table has room for; what is larger is nonsense."""
-    return np.minimum(numbers, _MOST).astype(np.int64)
+def whole(numbers: NDArray[np.uint64], most: int = _CALLS_MOST) -> NDArray[np.int64]:
+    """Return numbers of calls that sums have room for; what is larger is nonsense."""
+    return np.minimum(numbers, np.uint64(most)).astype(np.int64)
 
 
 def _paths_of_places(

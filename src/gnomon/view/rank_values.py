@@ -31,6 +31,8 @@ RANK, HOST = "rank", "host"
 
 _FIRST = (mpi_metrics.TIME, COMPUTING, mpi_metrics.WAITING, mpi_metrics.SENT, mpi_metrics.RECEIVED)
 _WIDEST = ("rank", "process", "thread")
+_TIMES = ("ns", "s")
+_OF_LONGEST_LEAST, _OF_MEDIAN_LEAST = 0.02, 0.1
 
 
 class Ranks(NamedTuple):
@@ -81,12 +83,14 @@ class Bands(NamedTuple):
     Attributes:
         edges: the places where bands begin, and at the end where the last one ends.
         least, middle, most: of each band.
+        outliers: how many of each band stand out of all ranks.
     """
 
     edges: Longs
     least: Floats
     middle: Floats
     most: Floats
+    outliers: Ints
 
 
 def ranks_of(data: Dataset) -> Ranks:
@@ -128,11 +132,13 @@ def ranks_of(data: Dataset) -> Ranks:
 def first_series(data: Dataset, first_metric: int) -> list[str]:
     """Return the keys of what is shown first: of MPI, else the run's first metric."""
     by_name = _of_mpi(data)
-    keys = [
-        name if name == COMPUTING else str(by_name[name].metric)
-        for name in _FIRST
-        if name in by_name or (name == COMPUTING and mpi_metrics.ELAPSED in by_name)
-    ]
+    recorded = data.tables.arrays("SELECT DISTINCT metric FROM profile WHERE metric IS NOT NULL")
+    with_values = set(recorded["metric"].tolist())
+    keys = []
+    for name in _FIRST:
+        metric = by_name.get(mpi_metrics.ELAPSED if name == COMPUTING else name)
+        if metric is not None and metric.metric in with_values:
+            keys.append(name if name == COMPUTING else str(metric.metric))
     if not keys and first_metric >= 0:
         keys = [str(first_metric)]
     return keys
@@ -151,8 +157,14 @@ def series(data: Dataset, ranks: Ranks, key: str) -> Series:
             whole, calls = by_name[mpi_metrics.ELAPSED], by_name[mpi_metrics.TIME]
         except KeyError:
             raise UsageError(f"{data.name}: it has no times of MPI") from None
-        value = _values(data, ranks, whole) - np.nan_to_num(_values(data, ranks, calls))
-        return Series(key, "time outside of MPI", calls.unit, calls.how, value)
+        inside = np.nan_to_num(_values(data, ranks, calls))
+        # What is before the one and after the other is no part of the time between them.
+        before = np.isin(data.regions.name, mpi_metrics.OUTSIDE)
+        before &= data.regions.kind == mpi_metrics.CALL
+        beyond = _values_of(data, ranks, calls, np.flatnonzero(before[data.paths.region]))
+        value = _values(data, ranks, whole) - (inside - np.nan_to_num(beyond))
+        # Several threads of a rank may be in MPI at the same time.
+        return Series(key, "time outside of MPI", calls.unit, calls.how, np.maximum(value, 0.0))
     metric = data.metric_of.get(int(key)) if key.isascii() and key.isdigit() else None
     if metric is None:
         raise UsageError(f"{data.name}: there is no metric {key[:40]!a}")
@@ -174,13 +186,18 @@ def _values(data: Dataset, ranks: Ranks, metric: Metric) -> Floats:
     path = positions(data.paths.number, with_values["path"])
     group[path[path >= 0]] = 0
     outermost = forest.first_of_their_kind(group, data.paths.parent, data.walk)
+    return _values_of(data, ranks, metric, np.flatnonzero(outermost))
+
+
+def _values_of(data: Dataset, ranks: Ranks, metric: Metric, paths: Longs) -> Floats:
+    """Return the sums of a metric over paths at each rank, averages over executions."""
     together = "SUM" if metric.is_additive and not metric.is_elapsed else "MAX"
     rows = data.tables.arrays(
         f"SELECT location, {together}(inclusive) AS value, "
         "COUNT(DISTINCT repetition) AS executions "
         "FROM profile WHERE metric = ? AND path IN (SELECT unnest(?::INTEGER[])) "
         "AND location IS NOT NULL AND isfinite(inclusive) GROUP BY location",
-        [metric.metric, data.paths.number[outermost].tolist()],
+        [metric.metric, data.paths.number[paths].tolist()],
     )
     number = np.array([one.location for one in data.locations], dtype=np.int32)
     location = positions(number, rows["location"])
@@ -219,11 +236,12 @@ def sorted_ranks(ranks: Ranks, by: str, of_key: Series | None, *, descending: bo
     return order[::-1] if descending else order
 
 
-def bands(values: Floats, begin: int, end: int, many: int) -> Bands:
+def bands(values: Floats, stands_out: Flags, begin: int, end: int, many: int) -> Bands:
     """Return what values are like from one place to before another.
 
     Args:
         values: in the order of the places.
+        stands_out: which of them are outliers.
         begin: the first place.
         end: behind the last one.
         many: so many bands at most.
@@ -238,14 +256,25 @@ def bands(values: Floats, begin: int, end: int, many: int) -> Bands:
     first = edges[:-1] - begin
     last = first + np.maximum(count - 1, 0)
     middle = (ordered[(first + last) // 2] + ordered[(first + last + 1) // 2]) / 2
-    return Bands(edges, ordered[first], middle, ordered[last])
+    outlying = np.bincount(band[stands_out[begin:end]], minlength=len(edges) - 1)
+    return Bands(edges, ordered[first], middle, ordered[last], outlying.astype(np.int32))
 
 
-def outliers_of(value: Floats) -> Flags:
-    """Return which ranks stand out of the others, as `gnomon report RUN mpi` has it."""
+def outliers_of(column: Series) -> Flags:
+    """Return which ranks stand out of the others.
+
+    Nobody minds by how little: times by less than a part of the longest value, others by less than
+    a part of the median.
+    """
+    value = column.value
     flags = np.zeros(len(value), dtype=bool)
-    known = np.flatnonzero(~np.isnan(value))
-    flags[known] = outliers(value[known])
+    has_value = np.flatnonzero(~np.isnan(value))
+    if not len(has_value):
+        return flags
+    least = _OF_MEDIAN_LEAST * abs(float(np.median(value[has_value])))
+    if column.unit in _TIMES:
+        least = _OF_LONGEST_LEAST * float(np.abs(value[has_value]).max())
+    flags[has_value] = outliers(value[has_value], least)
     return flags
 
 
