@@ -55,4 +55,19 @@ if(compilers)
   add_custom_target(mpi-wrappers ALL DEPENDS mpi-wrappers/stamp)
   install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mpi-wrappers/ DESTINATION gnomon/mpi/wrappers
           FILES_MATCHING PATTERN "*.so")
+
+  # What programs may be linked with instead (src/gnomon/mpi/trace_library.py).
+  set(compiler ${PROJECT_SOURCE_DIR}/packaging/compile_mpi_trace.py)
+  file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/native/mpi/trace/*.h)
+  add_custom_command(
+    OUTPUT mpitrace/stamp
+    COMMAND Python::Interpreter -B ${compiler} mpitrace $<TARGET_FILE:gnomon-mpitrace>
+            $<TARGET_FILE:gnomon-mpi> $<TARGET_FILE:gnomon-runtime> $<TARGET_FILE:gnomon-core> --
+            ${compilers}
+    COMMAND ${CMAKE_COMMAND} -E touch mpitrace/stamp
+    DEPENDS ${compiler} ${inputs} ${headers} gnomon-mpitrace gnomon-mpi gnomon-runtime gnomon-core
+    VERBATIM)
+  add_custom_target(mpitrace ALL DEPENDS mpitrace/stamp)
+  install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mpitrace/ DESTINATION gnomon/lib/mpitrace
+          PATTERN "stamp" EXCLUDE)
 endif()

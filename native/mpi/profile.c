@@ -26,6 +26,7 @@ static struct gn_mpi_thread nobody = {.frame = UINTPTR_MAX};
 static struct {
 	const char *const *names;
 	uint32_t n;
+	int stands_alone;
 } plan;
 static uint32_t n_routines; /* 0: nothing is recorded */
 /* Of one process: zero in a child that was forked. */
@@ -74,9 +75,15 @@ void gn_mpi_profile_begin(const char *const *names, uint32_t n)
 	plan.n = n;
 }
 
+void gn_mpi_profile_stands_alone(void)
+{
+	plan.stands_alone = 1;
+}
+
 static void open_file(void)
 {
-	if (gn_mpi_totals_open(plan.names, plan.n))
+	if (gn_mpi_totals_open(plan.names, plan.n) &&
+	    (!plan.stands_alone || gn_mpi_totals_open_in_memory(plan.names, plan.n)))
 		return;
 	process = gn_lifecycle_begin(&life);
 	if (!process || gn_lifecycle_at_fork(leave_child))
@@ -93,7 +100,7 @@ static void write_thread(struct gn_mpi_thread *thread)
 	struct gn_mpi_thread_record record = {.thread = thread->number, .tid = (int32_t)gettid()};
 
 	prctl(PR_GET_NAME, record.name);
-	gn_mpi_totals_add(&thread->chunk, GN_MPI_THREAD, &record, sizeof(record));
+	thread->record = gn_mpi_totals_add(&thread->chunk, GN_MPI_THREAD, &record, sizeof(record));
 }
 
 static struct gn_mpi_thread *make_thread(void)
@@ -107,9 +114,14 @@ static struct gn_mpi_thread *make_thread(void)
 		return NULL;
 	}
 	thread->number = threads.n++;
+	write_thread(thread);
+	if (!thread->record) {
+		free(thread->size);
+		free(thread);
+		return NULL;
+	}
 	thread->next = threads.all;
 	threads.all = thread;
-	write_thread(thread);
 	return thread;
 }
 
@@ -276,6 +288,7 @@ void gn_mpi_end(struct gn_mpi_call *call)
 			add_message(place->messages, call->sent);
 		}
 	}
+	thread->record->thread.last_ticks = call->end;
 	thread->frame = 0;
 }
 

@@ -39,6 +39,7 @@ struct gn_mpi_cached {
 struct gn_mpi_thread {
 	uintptr_t frame; /* of the call that it is in; 0: none; UINTPTR_MAX: nothing is recorded */
 	uint32_t number;
+	union gn_mpi_record *record;
 	struct gn_mpi_chunk chunk;
 	uintptr_t stack_begin, stack_end;
 	struct gn_mpi_table places; /* stacks that calls came from */
@@ -74,6 +75,9 @@ extern int gn_mpi_uses_counter;
 
 /* Once in a process, before any call: its file is made with the first one. */
 void gn_mpi_profile_begin(const char *const *names, uint32_t n_routines);
+
+/* The sums are kept in memory where no run asks for them: the program does (trace/). */
+void gn_mpi_profile_stands_alone(void);
 
 /* Of this thread, which has none yet; one that records nothing where that cannot be. */
 struct gn_mpi_thread *gn_mpi_thread_begin(void);

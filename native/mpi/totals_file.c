@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +19,8 @@
 /* Of sites, sizes and peers a process has hundreds; of an all-to-all of the largest jobs millions.
  */
 #define CAPACITY_BYTES ((uint64_t)1 << 32)
+/* Of records that no file has: of a process that may not map so much, the rest is lost. */
+#define MEMORY_BYTES ((uint64_t)1 << 28)
 #define PAGE_BYTES 4096u
 
 _Static_assert(sizeof(union gn_mpi_record) == GN_MPI_RECORD_BYTES, "records have one size");
@@ -25,13 +28,14 @@ _Static_assert(sizeof(struct gn_mpi_header) <= PAGE_BYTES, "the header is in the
 
 static struct gn_mapped_file file;
 static struct gn_mpi_header *opened;
+static int is_in_memory;
 
 void gn_mpi_totals_close(void)
 {
 	struct gn_mpi_header *header = opened;
 	uint64_t tail;
 
-	if (!header)
+	if (!header || is_in_memory)
 		return;
 	header->ticks_hz = gn_clock_hz();
 	header->flags |= GN_MPI_CLOSED;
@@ -56,6 +60,15 @@ static void read_name(char *name, size_t size)
 	name[strcspn(name, "\n")] = 0;
 }
 
+static void read_job(char *job, size_t size)
+{
+	/* Source: the standard of PMIx, "PMIX_NAMESPACE"; other launchers have no such variable. */
+	const char *name = getenv("PMIX_NAMESPACE");
+
+	if (name)
+		strncpy(job, name, size - 1);
+}
+
 static uint64_t fill_header(struct gn_mpi_header *header, const struct gn_staging_origin *origin,
 			    const char *const *names, uint32_t n_routines)
 {
@@ -73,6 +86,7 @@ static uint64_t fill_header(struct gn_mpi_header *header, const struct gn_stagin
 	header->ticks_hz = gn_clock_hz();
 	strncpy(header->host, origin->host, sizeof(header->host) - 1);
 	read_name(header->name, sizeof(header->name));
+	read_job(header->job, sizeof(header->job));
 	/* Where it cannot be read, or is longer, the rest stays zero. */
 	if (readlink("/proc/self/exe", header->program, sizeof(header->program) - 1) < 0)
 		header->program[0] = 0;
@@ -114,9 +128,52 @@ int gn_mpi_totals_open(const char *const *names, uint32_t n_routines)
 	return 0;
 }
 
+int gn_mpi_totals_open_in_memory(const char *const *names, uint32_t n_routines)
+{
+	char host[GN_HOST_NAME_SIZE];
+	const struct gn_staging_origin origin = {CAPABILITY, host, (uint32_t)getpid(), 0};
+	struct gn_mpi_header *header;
+
+	if (opened)
+		return -EALREADY;
+	gn_clock_init();
+	gn_host_name(host);
+	file.start = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (file.start == MAP_FAILED)
+		return -ENOMEM;
+	file.capacity = MEMORY_BYTES;
+	header = (struct gn_mpi_header *)file.start;
+	header->tail = fill_header(header, &origin, names, n_routines);
+	is_in_memory = 1;
+	opened = header;
+	return 0;
+}
+
 struct gn_mpi_header *gn_mpi_totals_header(void)
 {
 	return opened;
+}
+
+const union gn_mpi_record *gn_mpi_totals_records(uint64_t *n)
+{
+	const struct gn_mpi_header *header = opened;
+	uint64_t end = header ? header->tail : 0;
+
+	/* Another thread may be about to make room for its own. */
+	if (header && !is_in_memory && end > file.allocated)
+		end = file.allocated;
+	else if (header && end > file.capacity)
+		end = file.capacity;
+	*n = header && end > header->records ? (end - header->records) / GN_MPI_RECORD_BYTES : 0;
+	return header ? (const union gn_mpi_record *)(file.start + header->records) : NULL;
+}
+
+static int has_room(uint64_t end)
+{
+	if (is_in_memory)
+		return end <= file.capacity;
+	return gn_mapped_file_has_room(&file, end) || !gn_mapped_file_grow(&file, end);
 }
 
 static int take_chunk(struct gn_mpi_chunk *chunk)
@@ -128,8 +185,7 @@ static int take_chunk(struct gn_mpi_chunk *chunk)
 	chunk->n = GN_MPI_CHUNK_RECORDS;
 	if (header) {
 		begin = atomic_fetch_add(&header->tail, bytes);
-		if (gn_mapped_file_has_room(&file, begin + bytes) ||
-		    !gn_mapped_file_grow(&file, begin + bytes)) {
+		if (has_room(begin + bytes)) {
 			chunk->next = (union gn_mpi_record *)(file.start + begin);
 			return 0;
 		}

@@ -27,6 +27,7 @@
 /* Bits of gn_mpi_header.flags. */
 #define GN_MPI_CLOSED 1u    /* the process ended by itself */
 #define GN_MPI_FINALIZED 2u /* MPI_Finalize was called */
+#define GN_MPI_SPAWNED 4u   /* another program started it, in a MPI_COMM_WORLD of its own */
 
 struct gn_mpi_header {
 	char magic[8]; /* written last */
@@ -57,6 +58,7 @@ struct gn_mpi_header {
 	char library[256];  /* MPI_Get_library_version's first line */
 	char name[16];	    /* of the process, as the kernel has it */
 	char program[1024]; /* the path of what it executes */
+	char job[64]; /* as its launcher calls it, which has one for each MPI_COMM_WORLD; "" */
 };
 
 enum gn_mpi_kind {
@@ -78,7 +80,8 @@ struct gn_mpi_thread_record {
 	int32_t tid;
 	uint32_t zero_12;
 	char name[16];
-	uint64_t zero_32[4];
+	uint64_t last_ticks; /* when its last call ended */
+	uint64_t zero_40[3];
 };
 
 /* Calls of a routine from a place, on a communicator. */
@@ -184,8 +187,15 @@ struct gn_mpi_chunk {
 /* 0 or a negative errno: then nothing is recorded. -ENOENT: this process is not measured. */
 int gn_mpi_totals_open(const char *const *names, uint32_t n_routines);
 
+/* The same records in memory alone, for a process that is not measured but asks for its own sums.
+ * 0 or a negative errno. */
+int gn_mpi_totals_open_in_memory(const char *const *names, uint32_t n_routines);
+
 /* NULL: none is open. */
 struct gn_mpi_header *gn_mpi_totals_header(void);
+
+/* All records so far and how many they are; others may be added meanwhile. NULL: none is open. */
+const union gn_mpi_record *gn_mpi_totals_records(uint64_t *n);
 
 /* At the end of the process that opened it; its children have nothing to do with it. */
 void gn_mpi_totals_close(void);

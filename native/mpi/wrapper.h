@@ -12,9 +12,18 @@
 #include <string.h>
 
 #include "communicators.h"
+#include "cost.h"
 #include "data_sizes.h"
 #include "profile.h"
 #include "requests.h"
+
+#ifdef GN_MPI_TRACE
+#include "wrapper_trace.h"
+#else
+#define gn_trace_load() (void)0
+#define gn_trace_begin() (void)0
+#define gn_trace_end(routine) (void)(routine)
+#endif
 
 /* Whether a barrier before each collective operation tells how long ranks wait for the last. */
 static int gn_mpi_has_barriers;
@@ -25,6 +34,7 @@ __attribute__((constructor)) static void gn_mpi_load(void)
 
 	gn_mpi_has_barriers = barriers && !strcmp(barriers, "1");
 	gn_mpi_profile_begin(gn_mpi_names, GN_MPI_ROUTINES);
+	gn_trace_load();
 }
 
 /* --- what a call was about -------------------------------------------------------------------- */
@@ -149,12 +159,15 @@ static inline void gn_mpi_up(struct gn_mpi_call *call)
 {
 	struct gn_mpi_header *header = gn_mpi_totals_header();
 	char library[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
+	MPI_Comm parent = MPI_COMM_NULL;
 	int length = 0;
 
 	if (!header || header->up_ticks)
 		return;
 	PMPI_Comm_rank(MPI_COMM_WORLD, &header->rank);
 	PMPI_Comm_size(MPI_COMM_WORLD, &header->n_ranks);
+	if (PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
+		header->flags |= GN_MPI_SPAWNED;
 	PMPI_Query_thread(&header->thread_level);
 	if (header->thread_level == MPI_THREAD_MULTIPLE)
 		gn_mpi_requests_share();
@@ -163,18 +176,21 @@ static inline void gn_mpi_up(struct gn_mpi_call *call)
 	snprintf(header->library, sizeof(header->library), "%.255s", library);
 	header->up_ticks = call->end;
 	gn_mpi_learn_sizes();
+	gn_mpi_measure_cost(header);
 	gn_mpi_meet_world(call->thread);
+	gn_trace_begin();
 }
 
 static inline void gn_mpi_down(const struct gn_mpi_call *call)
 {
 	struct gn_mpi_header *header = gn_mpi_totals_header();
 
+	if (header) {
+		header->down_ticks = call->begin;
+		header->flags |= GN_MPI_FINALIZED;
+	}
+	gn_trace_end(call->routine);
 	gn_mpi_all.is_up = 0;
-	if (!header)
-		return;
-	header->down_ticks = call->begin;
-	header->flags |= GN_MPI_FINALIZED;
 }
 
 #endif

@@ -47,7 +47,9 @@ PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FO
 def tool(name: str) -> str:
     path = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
     if path is None:
-        pytest.fail(f"{name} is not installed: install Debian's slurm-wlm and munge")
+        pytest.fail(
+            f"{name} is not installed: run `make test-long`, which installs slurm-wlm and munge"
+        )
     return path
 
 

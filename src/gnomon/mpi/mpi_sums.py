@@ -6,7 +6,7 @@ times or bytes (negative ones, infinity, NaN) are left out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gnomon.mpi import mpi_metrics as names
 from gnomon.mpi.mpi_metrics import CALL, COMMUNICATOR, SIZE
@@ -17,11 +17,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gnomon.model.array_types import Cells
-    from gnomon.store.run import Run
+
+    class Queries(Protocol):
+        """A run, or tables of one, as `store.run.Run` answers queries."""
+
+        @property
+        def head(self) -> Mapping[str, Any]:
+            """What run.json has."""
+
+        def query(self, sql: str) -> list[tuple[Any, ...]]:
+            """Return the rows of a query."""
+
+        def columns(self, sql: str) -> dict[str, Cells]:
+            """Return the columns of a query, a number that is NULL as NaN."""
+
 
 _NS = 1e9
-_OUTSIDE = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
-"""Routines whose time is not between MPI_Init and MPI_Finalize."""
 _VALUE = "COALESCE(p.exclusive, p.inclusive)"
 _IS_VALUE = f"isfinite({_VALUE}) AND {_VALUE} >= 0"
 _CALLS = "GREATEST(COALESCE(p.calls, 0), 0)"
@@ -159,7 +170,7 @@ class MpiSums:
         is_measured: waiting was measured, by a barrier, and is not estimated.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Queries) -> None:
         """Look at the run's metrics.
 
         Raises:
@@ -201,8 +212,8 @@ class MpiSums:
                 SELECT p.repetition, p.location,
                     MAX(p.inclusive / {_NS}) FILTER (p.metric IN {self._of(names.ELAPSED)})
                         AS elapsed,
-                    SUM({_VALUE} / {_NS}) FILTER ({time} AND s.routine NOT IN ({_texts(_OUTSIDE)}))
-                        AS inside,
+                    SUM({_VALUE} / {_NS}) FILTER (
+                        {time} AND s.routine NOT IN ({_texts(names.OUTSIDE)})) AS inside,
                     SUM({_CALLS}) FILTER ({time}) AS calls,
                     SUM({_VALUE}) FILTER (p.metric IN {self._of(names.SENT)}
                         AND s.path IS NOT NULL) AS sent,
@@ -256,6 +267,10 @@ class MpiSums:
                 GROUP BY ALL
             ) USING (repetition, path, n) GROUP BY ALL"""
 
+    def waiting(self) -> dict[str, Cells]:
+        """Return `repetition`, `location` and `waiting`, in seconds, of processes that waited."""
+        return self._run.columns(f"SELECT * FROM ({self._waiting('repetition, location')})")
+
     def processes(self) -> int:
         """Return how many processes have calls of MPI, those of each execution counted."""
         (row,) = self._run.query(
@@ -274,7 +289,7 @@ class MpiSums:
                 FROM (
                     SELECT p.repetition, p.location, {_VALUE} AS ns,
                         p.metric IN {self._of(names.ELAPSED)} AS is_elapsed,
-                        NOT is_elapsed AND s.routine NOT IN ({_texts(_OUTSIDE)}) AS is_inside
+                        NOT is_elapsed AND s.routine NOT IN ({_texts(names.OUTSIDE)}) AS is_inside
                     FROM profile p LEFT JOIN {_SITES} s USING (path)
                     WHERE p.metric IN {self._of(names.TIME, names.ELAPSED)} AND {_IS_VALUE}
                         AND {_PROCESSES} AND (is_elapsed OR s.path IS NOT NULL)
@@ -287,7 +302,7 @@ class MpiSums:
             SELECT p.path, SUM({_VALUE}) AS ns, SUM(SUM({_VALUE})) OVER ()
             FROM profile p JOIN {_SITES} s USING (path)
             WHERE p.metric IN {self._of(names.TIME)} AND {_IS_VALUE} AND {_PROCESSES}
-                AND s.routine NOT IN ({_texts(_OUTSIDE)})
+                AND s.routine NOT IN ({_texts(names.OUTSIDE)})
             GROUP BY p.path ORDER BY ns DESC, p.path LIMIT 1
             """
         )

@@ -17,7 +17,7 @@ from gnomon.named_tuple import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from gnomon.mpi.header import Header
 
@@ -25,7 +25,7 @@ _INCLUDES = Path(__file__).parent / "include"
 _ARCHIVES = ("libgnomon-mpi.a", "libgnomon-runtime.a", "libgnomon-core.a")
 # Position-independent and without MPI's data moved into it; -O1 takes half the time of -O2, and
 # what has to be quick is in inline functions and in the archives.
-_FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g0", "-fPIC", "-fvisibility=hidden")
+COMPILE_FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g0", "-fPIC", "-fvisibility=hidden")
 _LINK_FLAGS = ("-shared", "-Wl,-z,nodelete", "-Wl,--as-needed")
 _SAID_MOST = 300
 
@@ -80,7 +80,7 @@ def linked_library(compiler: str, folder: Path) -> MpiLibrary:
     source, probe = folder / "probe.c", folder / "probe.so"
     # The functions alone, without the header: it takes a tenth of the time.
     source.write_text("int PMPI_Init(int *, char ***);\nint probe(void){return PMPI_Init(0, 0);}\n")
-    _run(compiler, ["-fPIC", *_LINK_FLAGS, "-o", str(probe), str(source)])
+    run_compiler(compiler, ["-fPIC", *_LINK_FLAGS, "-o", str(probe), str(source)])
     return needed_mpi(probe, compiler)
 
 
@@ -150,21 +150,32 @@ def compile_wrappers(header: Header, parts: Parts, target: Path, folder: Path) -
     source, library = folder / "wrappers.c", folder / "wrappers.so"
     source.write_text(wrapper_source(header, fortran_source(header)), encoding="utf-8")
     includes = [f"-I{place}" for place in parts.includes]
-    archives = map(str, parts.archives)
-    _run(
-        header.compiler,
-        [*_FLAGS, *_LINK_FLAGS, *includes, "-o", str(library), str(source), *archives, "-lpthread",
-         "-ldl"],
-    )  # fmt: skip
+    compile_shared(header.compiler, source, library, parts)
     (folder / "entry_points.h").write_text(c_table(further_entry_points(header)), encoding="utf-8")
     stub = folder / "stub.so"
-    _run(
+    run_compiler(
         header.compiler,
-        [*_FLAGS, *_LINK_FLAGS, "-fvisibility=default", f"-I{folder}", *includes, "-o", str(stub),
-         str(parts.entry_points)],
+        [*COMPILE_FLAGS, *_LINK_FLAGS, "-fvisibility=default", f"-I{folder}", *includes, "-o",
+         str(stub), str(parts.entry_points)],
     )  # fmt: skip
     stub.replace(stub_of(target))
     library.replace(target)
+
+
+def compile_shared(
+    compiler: str, source: Path, library: Path, parts: Parts, others: Sequence[str] = ()
+) -> None:
+    """Compile wrappers into a shared library, with others' options before the archives.
+
+    Raises:
+        MpiError: the compiler refuses.
+    """
+    includes = [f"-I{place}" for place in parts.includes]
+    run_compiler(
+        compiler,
+        [*COMPILE_FLAGS, *_LINK_FLAGS, *includes, "-o", str(library), str(source), *others,
+         *map(str, parts.archives), "-lpthread", "-ldl"],
+    )  # fmt: skip
 
 
 def _loaded(path: Path) -> Mapping[str, str]:
@@ -187,7 +198,8 @@ def _loaded(path: Path) -> Mapping[str, str]:
     return places
 
 
-def _run(compiler: str, words: list[str]) -> None:
+def run_compiler(compiler: str, words: Sequence[str]) -> None:
+    """Run a compiler; MpiError: it is not there, or it refuses."""
     import subprocess
 
     try:

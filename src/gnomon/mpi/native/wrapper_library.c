@@ -157,6 +157,9 @@ static void open_wrappers(struct libraries *libraries)
 	const char *slash = strrchr(libraries->path, '/'), *error = NULL;
 	char why[PATH_MAX + 512];
 
+	/* libmpitrace, which is behind this one, has wrappers of its own. */
+	if (gn_mpi_dlsym()(RTLD_DEFAULT, "gnomon_mpi_is_linked"))
+		return;
 	if (!folders || !gn_staging_folder(CAPABILITY))
 		return;
 	if (libraries->identity[0])
