@@ -35,9 +35,7 @@ def rows(text: str, begin: str, end: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("is_static", [True, False], ids=["static", "shared"])
 @pytest.mark.parametrize("mpi", BOTH, ids=str)
-def test_the_profile_has_the_form_of_example_4_4(
-    mpi: Mpi, is_static: bool, tmp_path: Path
-) -> None:
+def test_the_profile_has_the_form_of_example_4_4(mpi: Mpi, is_static: bool, tmp_path: Path) -> None:
     (tmp_path / "topology").write_text(TOPOLOGY)
     program = linked(mpi, RING, tmp_path, static=is_static)
     out, err = run_linked(
@@ -83,7 +81,9 @@ def check_summary(text: str) -> None:
 
 def check_choice(text: str, folder: Path) -> None:
     """Check that those ranks have files that the summary names."""
-    chosen = re.findall(r"(minimum|median|maximum) +communication time = \S+ sec for task (\d)", text)
+    chosen = re.findall(
+        r"(minimum|median|maximum) +communication time = \S+ sec for task (\d)", text
+    )
     assert [word for word, _ in chosen] == ["minimum", "median", "maximum"]
     ranks = {"0", *(rank for _, rank in chosen)}
     expected = {f"mpi_profile.{rank}" for rank in ranks}
@@ -185,7 +185,9 @@ def test_a_torus_is_gone_round_the_shorter_way(tmp_path: Path, ring: Path) -> No
     (tmp_path / "topology").write_text(TOPOLOGY.replace("size 4 1 1", "size 4 1 1 torus"))
     run_linked(OPEN_MPI, RANKS, ring, tmp_path, {"GNOMON_MPI_TOPOLOGY": "topology"})
     text = (tmp_path / "mpi_profile.0").read_text()
-    assert re.findall(r" (\S+)$", text.split("taskid", 2)[1], re.M)[1 : 1 + RANKS] == ["1.00"] * RANKS
+    assert (
+        re.findall(r" (\S+)$", text.split("taskid", 2)[1], re.M)[1 : 1 + RANKS] == ["1.00"] * RANKS
+    )
 
 
 def test_what_waits_for_the_tracer_is_named_once(tmp_path: Path, ring: Path) -> None:
@@ -213,7 +215,7 @@ def test_traceback_level_moves_sites_to_callers(tmp_path: Path) -> None:
     source.write_text(
         "#include <mpi.h>\n"
         "__attribute__((noinline)) void inner(void) {\n"
-        "MPI_Barrier(MPI_COMM_WORLD); __asm__(\"\"); }\n"
+        'MPI_Barrier(MPI_COMM_WORLD); __asm__(""); }\n'
         "int main(int argc, char **argv) {\n"
         "MPI_Init(&argc, &argv);\n"
         "inner();\n"

@@ -97,9 +97,7 @@ def compile_trace_library(header: Header, parts: Parts, archive: Path, folder: P
     source.unlink()
 
 
-def _compile_static(
-    compiler: str, source: Path, parts: Parts, archive: Path, folder: Path
-) -> None:
+def _compile_static(compiler: str, source: Path, parts: Parts, archive: Path, folder: Path) -> None:
     from gnomon.mpi.wrapper_build import COMPILE_FLAGS
 
     wrappers, joined = folder / "wrappers.o", folder / "mpitrace.o"
