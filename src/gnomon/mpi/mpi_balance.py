@@ -2,8 +2,7 @@
 
 Efficiencies are those of POP (https://pop-coe.eu/node/69): of the time that each rank computes,
 which is what is left of its time between MPI_Init and MPI_Finalize without that in MPI. Ranks stand
-out by the modified z-score of Iglewicz and Hoaglin ("How to Detect and Handle Outliers", 1993),
-from the median and the median absolute deviation, which the ranks that stand out do not move.
+out by the rule of `gnomon.metrics.outliers`, which the ranks that stand out do not move.
 """
 
 from __future__ import annotations
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gnomon.metrics.outliers import deviation_scores
+from gnomon.metrics.outliers import outliers as stand_out
 from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -21,13 +22,8 @@ if TYPE_CHECKING:
 COMPUTING, WAITING, SENT = "computing", "waiting", "bytes sent"
 """What ranks may stand out by."""
 
-_SCORE_LEAST = 5.0
-"""Of 100,000 ranks that differ by chance none has so much; the source takes 3.5 for a few."""
 _OF_ELAPSED_LEAST, _OF_MEDIAN_LEAST = 0.02, 0.1
 """What differs by less matters to nobody: seconds of those elapsed, bytes of the median."""
-_FEWEST = 4
-# They make either deviation that of normally spread values.
-_MAD_SCALE, _MEAN_SCALE = 1.4826, 1.2533
 
 
 class Efficiency(NamedTuple):
@@ -132,15 +128,12 @@ def _add_outliers(
 ) -> None:
     """Add the ranks whose value differs from the median by `least`; None: by a part of it."""
     rows = np.flatnonzero(own & ~np.isnan(values))
-    if len(rows) < _FEWEST:
+    if not len(rows):
         return
     median = float(np.median(values[rows]))
-    away = values[rows] - median
-    spread = _MAD_SCALE * float(np.median(np.abs(away))) or _MEAN_SCALE * float(np.abs(away).mean())
-    if not spread:
-        return
     least = _OF_MEDIAN_LEAST * median if least is None else least
-    is_far = (np.abs(away) > least) & (np.abs(away) / spread > _SCORE_LEAST)
-    for row, score in zip(rows[is_far].tolist(), (away[is_far] / spread).tolist(), strict=True):
+    is_far = stand_out(values[rows], least)
+    scores = deviation_scores(values[rows])[is_far]
+    for row, score in zip(rows[is_far].tolist(), scores.tolist(), strict=True):
         # What waits for less because it computes for longer is told of once.
         clearest.setdefault(row, Outlier(row, by, float(values[row]), median, score))

@@ -118,7 +118,8 @@ def ranks(opened: OpenRun, asked: QueryParams) -> Response:
     if not 0 <= begin <= end <= places.n:
         raise UsageError(f"from {begin} to {end}: there are {places.n} ranks, from 0 on")
     many = max(1, min(request_params.integer(asked, "bands", _BANDS), rank_values.BANDS_MOST))
-    flags = [rank_values.outliers_of(one) for one in columns]
+    elapsed_ns = opened.once("elapsed", lambda: rank_values.longest_ns(data, places))
+    flags = [rank_values.outliers_of(one, elapsed_ns) for one in columns]
     bands = [
         rank_values.bands(one.value[order], stands_out[order], begin, end, many)
         for one, stands_out in zip(columns, flags, strict=True)

@@ -54,16 +54,22 @@ def time_of(rank: int) -> float:
 def test_what_is_of_mpi_comes_first(client: Client) -> None:
     found = asked(client, 1)
     titles = [one["title"] for one in found["series"]]
-    assert titles == ["MPI time", "time outside of MPI", "MPI bytes sent"]
+    assert titles == [
+        "MPI time", "time outside of MPI", "waiting in collectives", "MPI bytes sent",
+    ]  # fmt: skip
     assert (found["what"], found["ranks"], found["n"]) == ("rank", 8, 8)
     assert found["rank"].tolist() == list(range(8))
     assert found["hosts"] == ["node0", "node1"]
     assert found["host"].tolist() == [0] * 4 + [1] * 4
     times = [time_of(rank) for rank in range(8)]
-    middle = found["middle"].reshape(3, 8)
+    middle = found["middle"].reshape(4, 8)
     np.testing.assert_allclose(middle[0], times)
     np.testing.assert_allclose(middle[1], ELAPSED_NS - np.array(times))
-    np.testing.assert_array_equal(middle[2], [8.0 * rank for rank in range(8)])
+    # Of MPI_Allreduce, beyond the quickest rank.
+    waited = [nanoseconds(rank, 5) - nanoseconds(0, 5) for rank in range(8)]
+    np.testing.assert_allclose(middle[2], np.array(waited) / 1e9)
+    assert found["series"][2]["how"] == "estimated"
+    np.testing.assert_array_equal(middle[3], [8.0 * rank for rank in range(8)])
     np.testing.assert_array_equal(found["least"], found["most"])
 
 
@@ -157,6 +163,8 @@ def test_what_is_before_mpi_init_returns_is_not_within(tmp_path: Path) -> None:
 
 def test_a_run_without_mpi_has_no_time_to_compute_with(client: Client) -> None:
     answer = client.ask("/api/runs/4/ranks?series=computing")
+    assert (answer.status, "no times of MPI" in answer.json["error"]) == (400, True)
+    answer = client.ask("/api/runs/4/ranks?series=waiting")
     assert (answer.status, "no times of MPI" in answer.json["error"]) == (400, True)
     answer = client.ask("/api/runs/4/sites?location=1")
     assert (answer.status, "no times of MPI" in answer.json["error"]) == (400, True)
