@@ -28,12 +28,13 @@ _LIMITS = {
     "Send-to-self": _CALL_LIMIT, "Irecv+Wait": _OPERATION_LIMIT, "Isend+Wait": _OPERATION_LIMIT,
     "Irecv+Test": _OPERATION_LIMIT, "Irecv+Isend+Waitall": _OPERATION_LIMIT,
 }  # fmt: skip
-_GNOMON = "gnomon"
+_GNOMON, _NOTHING = "gnomon", "no profiler"
+_MANY_RANKS, _FINALIZE_ROUNDS, _FINALIZE_LIMIT_MS = 64, 1, 1000.0
 
 
 def run(rounds: int) -> Grid:
     """Return nanoseconds that are added, by MPI and what is called."""
-    columns = ["PMPI_x", "floor", "with sites", "no profiler", _GNOMON]
+    columns = ["PMPI_x", "floor", "with sites", _NOTHING, _GNOMON]
     rows: dict[str, dict[str, float]] = {}
     notes: list[str] = []
     for mpi in _MPIS:
@@ -54,12 +55,22 @@ def _measured(mpi: str, folder: Path, rounds: int, notes: list[str]) -> dict[str
     """Return the columns of each subject, medians of rounds in which all profilers take turns."""
     program = folder / "bench_mpi"
     _compile(mpi, "-o", program, "-Wno-stringop-overflow", _SOURCE)
-    profilers = {"no profiler": (), _GNOMON: _stub(mpi, folder), **_rivals(mpi, notes)}
+    profilers = {_NOTHING: (), _GNOMON: _stub(mpi, folder), **_rivals(mpi, notes)}
     found: dict[str, dict[str, list[float]]] = {}
     for _ in range(rounds):
         for profiler, variables in profilers.items():
             for ranks in (1, 2):
                 _round(_run(mpi, ranks, variables, program, folder), profiler, found)
+    finalize = {
+        profiler: median(
+            float(_run(mpi, _MANY_RANKS, profilers[profiler], program, folder))
+            for _ in range(_FINALIZE_ROUNDS)
+        )
+        for profiler in (_NOTHING, _GNOMON)
+    }
+    what = f"{mpi} MPI_Finalize of {_MANY_RANKS} ranks, {finalize[_NOTHING]:.0f} ms, more"
+    added = finalize[_GNOMON] - finalize[_NOTHING]
+    notes.append(verdict(what, added, _FINALIZE_LIMIT_MS, "ms"))
     return {
         subject: {column: median(values) for column, values in columns.items()}
         for subject, columns in found.items()

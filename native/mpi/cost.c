@@ -16,6 +16,7 @@ enum { MESSAGE, START, COMPLETION };
 
 /* A thread that has nothing to do with others: its records are no part of the file. */
 struct stand_in {
+	union gn_mpi_record own;
 	struct gn_mpi_thread thread;
 	union gn_mpi_record record[GN_MPI_CHUNK_RECORDS];
 	union gn_mpi_record *size[PLACES * GN_MPI_CLASSES];
@@ -115,6 +116,7 @@ void gn_mpi_measure_cost(struct gn_mpi_header *header)
 
 	if (!stand_in)
 		return;
+	stand_in->thread.record = &stand_in->own;
 	stand_in->thread.size = stand_in->size;
 	stand_in->thread.chunk = (struct gn_mpi_chunk){stand_in->record, GN_MPI_CHUNK_RECORDS};
 	gn_mpi_here = &stand_in->thread;

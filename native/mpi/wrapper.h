@@ -159,12 +159,15 @@ static inline void gn_mpi_up(struct gn_mpi_call *call)
 {
 	struct gn_mpi_header *header = gn_mpi_totals_header();
 	char library[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
+	MPI_Comm parent = MPI_COMM_NULL;
 	int length = 0;
 
 	if (!header || header->up_ticks)
 		return;
 	PMPI_Comm_rank(MPI_COMM_WORLD, &header->rank);
 	PMPI_Comm_size(MPI_COMM_WORLD, &header->n_ranks);
+	if (PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
+		header->flags |= GN_MPI_SPAWNED;
 	PMPI_Query_thread(&header->thread_level);
 	if (header->thread_level == MPI_THREAD_MULTIPLE)
 		gn_mpi_requests_share();

@@ -65,7 +65,8 @@ static inline void gn_trace_call_end(struct gn_mpi_call *call)
 	if (thread->stack_end > call->frame)
 		gn_trace_note_stack(thread->stack_end - call->frame, call->routine);
 	gn_mpi_end(call);
-	if (__builtin_expect(gn_trace_hooks.event != NULL, 0)) {
+	/* Not before MPI_Init and after MPI_Finalize, where it could not call MPI. */
+	if (__builtin_expect(gn_trace_hooks.event != NULL, 0) && gn_mpi_all.is_up) {
 		thread->frame = UINTPTR_MAX;
 		gn_trace_ask_event(call->routine, call->return_address);
 		thread->frame = 0;

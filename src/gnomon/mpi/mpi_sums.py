@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gnomon.mpi import mpi_metrics as names
 from gnomon.mpi.mpi_metrics import CALL, COMMUNICATOR, SIZE
-from gnomon.mpi.routines import by_name
+from gnomon.mpi.routines import may_wait_for_all
 from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -141,6 +141,27 @@ class Message(NamedTuple):
     line: int
 
 
+class Heaviest(NamedTuple):
+    """What a run has of MPI in brief; shares are from 0 to 1.
+
+    Attributes:
+        processes: how many have MPI, those of each execution counted.
+        least: which part of its time a process is in MPI, of that with the smallest part; None
+            where no process's time is known.
+        mean: of all of them.
+        most: of that with the largest part.
+        site: where most of the time in MPI is, without its sums; None where there is none.
+        part: which part.
+    """
+
+    processes: int
+    least: float | None
+    mean: float | None
+    most: float | None
+    site: Site | None
+    part: float
+
+
 class MpiSums:
     """The sums of a run.
 
@@ -184,7 +205,6 @@ class MpiSums:
         """Return the processes, in the order of executions and ranks."""
         import numpy as np
 
-        outside = ", ".join(f"'{name}'" for name in names.OUTSIDE)
         time = f"p.metric IN {self._of(names.TIME)} AND s.path IS NOT NULL"
         columns = self._run.columns(
             f"""
@@ -192,8 +212,8 @@ class MpiSums:
                 SELECT p.repetition, p.location,
                     MAX(p.inclusive / {_NS}) FILTER (p.metric IN {self._of(names.ELAPSED)})
                         AS elapsed,
-                    SUM({_VALUE} / {_NS}) FILTER ({time} AND s.routine NOT IN ({outside}))
-                        AS inside,
+                    SUM({_VALUE} / {_NS}) FILTER (
+                        {time} AND s.routine NOT IN ({_texts(names.OUTSIDE)})) AS inside,
                     SUM({_CALLS}) FILTER ({time}) AS calls,
                     SUM({_VALUE}) FILTER (p.metric IN {self._of(names.SENT)}
                         AND s.path IS NOT NULL) AS sent,
@@ -233,7 +253,8 @@ class MpiSums:
                 f"JOIN {_SITES} s USING (path) WHERE p.metric IN {self._of(names.WAITING)} "
                 f"AND {_IS_VALUE} AND {_PROCESSES} GROUP BY ALL"
             )
-        routines = ", ".join(f"'{name}'" for name in waiting_routines())
+        names_there = self._run.query(f"SELECT DISTINCT routine FROM {_SITES}")
+        routines = _texts(str(name) for (name,) in names_there if may_wait_for_all(str(name)))
         calls = f"""
             SELECT p.repetition, p.location, p.path, {_CALLS} AS n, SUM({_VALUE}) AS ns
             FROM profile p JOIN {_SITES} s USING (path)
@@ -257,6 +278,41 @@ class MpiSums:
             f"WHERE p.metric IN {self._of(names.TIME)} AND {_IS_VALUE} AND {_PROCESSES})"
         )
         return int(row[0])
+
+    def heaviest(self) -> Heaviest:
+        """Return what a summary tells: by two queries that are quickly planned, not by all sums."""
+        (shares,) = self._run.query(
+            f"""
+            SELECT COUNT(*), MIN(part), AVG(part), MAX(part) FROM (
+                SELECT LEAST(COALESCE(SUM(ns) FILTER (is_inside), 0)
+                    / NULLIF(MAX(ns) FILTER (is_elapsed), 0), 1) AS part
+                FROM (
+                    SELECT p.repetition, p.location, {_VALUE} AS ns,
+                        p.metric IN {self._of(names.ELAPSED)} AS is_elapsed,
+                        NOT is_elapsed AND s.routine NOT IN ({_texts(names.OUTSIDE)}) AS is_inside
+                    FROM profile p LEFT JOIN {_SITES} s USING (path)
+                    WHERE p.metric IN {self._of(names.TIME, names.ELAPSED)} AND {_IS_VALUE}
+                        AND {_PROCESSES} AND (is_elapsed OR s.path IS NOT NULL)
+                ) GROUP BY repetition, location
+            )
+            """
+        )
+        rows = self._run.query(
+            f"""
+            SELECT p.path, SUM({_VALUE}) AS ns, SUM(SUM({_VALUE})) OVER ()
+            FROM profile p JOIN {_SITES} s USING (path)
+            WHERE p.metric IN {self._of(names.TIME)} AND {_IS_VALUE} AND {_PROCESSES}
+                AND s.routine NOT IN ({_texts(names.OUTSIDE)})
+            GROUP BY p.path ORDER BY ns DESC, p.path LIMIT 1
+            """
+        )
+        site, part = None, 0.0
+        if rows and rows[0][2] > 0:
+            path, ns, whole = rows[0]
+            (row,) = self._described([path])
+            site, part = self._site(row, {}, None), ns / whole
+        n, least, mean, most = shares
+        return Heaviest(int(n), least, mean, most, site, part)
 
     # --- sites ------------------------------------------------------------------------------------
 
@@ -398,6 +454,6 @@ class MpiSums:
         return int(row[0]), float(row[1] or 0) / n, float(row[2] or 0) / n
 
 
-def waiting_routines() -> list[str]:
-    """Return the routines in which a rank waits for all the others of its communicator."""
-    return [name for name, routine in by_name().items() if routine.may_wait_for_all]
+def _texts(texts: Iterable[str]) -> str:
+    """Return texts as a list of SQL, with one that is no name."""
+    return ", ".join("'" + text.replace("'", "''") + "'" for text in ("", *texts))

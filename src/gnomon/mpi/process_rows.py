@@ -158,12 +158,12 @@ class ProcessRows:
         return paths, longest
 
     def messages(
-        self, sender: int, first: int, ranks: NDArray[np.int32]
+        self, sender: int, first: int, ranks: NDArray[np.int64]
     ) -> dict[str, NDArray[Any]]:
         """Return the rows of messages as columns, -1 where something is not known.
 
         Args:
-            sender: the location of this process's rank.
+            sender: the location of this process's rank; -1: MPI was never up.
             first: that of the first one of `ranks`.
             ranks: all that have locations, ascending.
         """
@@ -177,9 +177,10 @@ class ProcessRows:
         for own, values in zip(sums, (n_messages, n_bytes), strict=True):
             np.add.at(own, inverse, values)
         receivers = keys // n_paths - 1
+        is_known = (receivers >= 0) & (sender >= 0)
         return {
             "sender": np.full(len(keys), sender),
-            "receiver": np.where(receivers < 0, -1, first + np.searchsorted(ranks, receivers)),
+            "receiver": np.where(is_known, first + np.searchsorted(ranks, receivers), -1),
             "messages": sums[0],
             "bytes": sums[1],
             "path": keys % n_paths - 1,

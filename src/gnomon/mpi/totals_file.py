@@ -24,7 +24,7 @@ KIND = FileKind("a file of MPI totals", b"\x89GNMPI\n\0", version=1)
 SUFFIX = ".mpi.totals"
 NONE = 0xFFFFFFFF
 """In the place of a number: there is no communicator, frame or module."""
-CLOSED, FINALIZED = 1, 2
+CLOSED, FINALIZED, SPAWNED = 1, 2, 4
 RECORD_BYTES = 64
 
 _NAME_BYTES = 40
@@ -36,9 +36,9 @@ _HEADER = (
     ("ticks_hz", "f8"), ("up_ticks", "u8"), ("down_ticks", "u8"), ("rank", "i4"),
     ("n_ranks", "i4"), ("thread_level", "i4"), ("zero", "u4"), ("cost_ticks_call", "u8"),
     ("cost_ticks_nonblocking", "u8"), ("host", "S256"), ("library", "S256"),
-    ("name", "S16"), ("program", "S1024"),
+    ("name", "S16"), ("program", "S1024"), ("job", "S64"),
 )  # fmt: skip
-_HEADER_BYTES = 1696
+_HEADER_BYTES = 1760
 # By their numbers, behind the kind itself.
 _KINDS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "thread": (1, (("zero", "u2"), ("thread", "u4"), ("tid", "i4"), ("pad", "u4"),
@@ -80,6 +80,8 @@ class TotalsFile(NamedTuple):
         realtime_ns: when the file was made, in nanoseconds since 1970.
         rank: in MPI_COMM_WORLD, -1 where MPI was never up.
         n_ranks: of MPI_COMM_WORLD.
+        world: what tells its MPI_COMM_WORLD from others of a run: its launcher's name for it, and
+            whether another program started it.
         library: what the MPI calls itself.
         is_closed: the process ended by itself, not by a kill, _exit or exec.
         is_finalized: it called MPI_Finalize.
@@ -110,6 +112,7 @@ class TotalsFile(NamedTuple):
     realtime_ns: int
     rank: int
     n_ranks: int
+    world: tuple[bool, str]
     library: str
     is_closed: bool
     is_finalized: bool
@@ -166,6 +169,7 @@ def read_totals(path: Path) -> TotalsFile:
         realtime_ns=int(header["realtime_ns"]),
         rank=int(header["rank"]),
         n_ranks=int(header["n_ranks"]),
+        world=(bool(flags & SPAWNED), _text(header["job"])),
         library=_text(header["library"]),
         is_closed=bool(flags & CLOSED),
         is_finalized=bool(flags & FINALIZED),

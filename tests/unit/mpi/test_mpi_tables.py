@@ -143,6 +143,27 @@ def test_messages_are_from_rank_to_rank(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_ranks_of_each_world_are_others(tmp_path: Path) -> None:
+    ends = totals_files.CLOSED | totals_files.FINALIZED
+    write(tmp_path, totals_files.usual(), pid=100, job=b"7")
+    write(tmp_path, totals_files.usual(), pid=101, job=b"8", flags=ends | totals_files.SPAWNED)
+    write(tmp_path, totals_files.usual(), pid=102, job=b"9", flags=ends | totals_files.SPAWNED)
+    read = Read(tmp_path)
+    ranks = [(row["rank"], row["name"]) for row in read.places.values() if row["kind"] == "rank"]
+    assert ranks == [
+        (0, "rank 0"), (1, "rank 1"), (0, "rank 0 of job 2"), (1, "rank 1 of job 2"),
+        (0, "rank 0 of job 3"), (1, "rank 1 of job 3"),
+    ]  # fmt: skip
+    told = [
+        (read.places[row["sender"]]["name"], read.places[row["receiver"]]["name"])
+        for row in read.rows("messages")
+    ]
+    assert told == [
+        ("rank 0", "rank 1"), ("rank 0 of job 2", "rank 1 of job 2"),
+        ("rank 0 of job 3", "rank 1 of job 3"),
+    ]  # fmt: skip
+
+
 def test_threads_and_frames_that_are_not_known_are_added_up(tmp_path: Path) -> None:
     records = [
         frame(5, NONE, NONE, 0x7F0000000000),

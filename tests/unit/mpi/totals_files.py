@@ -10,8 +10,8 @@ from typing import Any
 NONE = 0xFFFFFFFF
 ROUTINES = ("none", "MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Wait", "MPI_Allreduce")
 SEND, RECV, ISEND, WAIT, ALLREDUCE = range(1, 6)
-CLOSED, FINALIZED = 1, 2
-HEADER = "8s4IQ2I6Qd2Q3iI2Q256s256s16s1024s"
+CLOSED, FINALIZED, SPAWNED = 1, 2, 4
+HEADER = "8s4IQ2I6Qd2Q3iI2Q256s256s16s1024s64s"
 NAMES, RECORDS, BYTES = 4096, 8192, 64
 PLACES = {
     "magic": 0, "byte_order": 8, "version": 12, "flags": 20, "n_routines": 32, "names": 40,
@@ -74,7 +74,7 @@ def waiting(place: int, calls: int, ticks: int) -> bytes:
 def content(
     records: Iterable[bytes], *, rank: int = 0, pid: int = 100, host: str = "node",
     flags: int = CLOSED | FINALIZED, up: tuple[int, int] = (1000, 9000), lost: int = 0,
-    n_ranks: int = 4, cost: tuple[int, int] = (0, 0),
+    n_ranks: int = 4, cost: tuple[int, int] = (0, 0), job: bytes = b"",
 ) -> bytes:  # fmt: skip
     """Return a file with these records, of a clock of one tick a nanosecond."""
     body = b"".join(record.ljust(BYTES, b"\0") for record in records)
@@ -82,6 +82,7 @@ def content(
         "=" + HEADER, b"\x89GNMPI\n\0", 0x01020304, 1, 4096, flags, 0, len(ROUTINES), pid, NAMES,
         RECORDS, RECORDS + len(body), lost, 1_700_000_000_000_000_000, 500, 1e9, *up, rank, n_ranks,
         0, 0, *cost, host.encode(), b"Test MPI 1.0", b"app", b"/nowhere/app",
+        job,
     )  # fmt: skip
     names = b"".join(name.encode().ljust(40, b"\0") for name in ROUTINES)
     return header.ljust(NAMES, b"\0") + names.ljust(RECORDS - NAMES, b"\0") + body

@@ -76,14 +76,7 @@ def _words(package: Path, arguments: argparse.Namespace) -> list[str]:
         archives = [f"{lib / archive}" for archive in _RUNTIME]
         words += [*archives, "-Wl,--exclude-libs,ALL", "-Wl,-z,nodelete", "-lpthread", "-ldl"]
     elif arguments.libs and name == "mpi":
-        from gnomon.mpi.trace_library import STATIC, trace_library
-
-        folder = trace_library()
-        words += (
-            [str(folder / STATIC)]
-            if arguments.static
-            else [f"-L{folder}", "-lmpitrace", f"-Wl,-rpath,{folder}"]
-        )
+        words += _trace_library(is_static=arguments.static)
     elif arguments.libs and arguments.static:
         words += [str(lib / f"lib{name}.a"), "-lpthread", "-ldl", "-lm"]
     elif arguments.libs:
@@ -101,3 +94,14 @@ def _words(package: Path, arguments: argparse.Namespace) -> list[str]:
     if arguments.includedir:
         words.append(str(include if name in ("gnomon", "runtime") else include / "gnomon"))
     return words
+
+
+def _trace_library(*, is_static: bool) -> list[str]:
+    from gnomon.mpi.trace_library import STATIC, trace_library
+
+    folder = trace_library()
+    own = [str(folder / STATIC)] if is_static else [f"-L{folder}", "-lmpitrace"]
+    own += [] if is_static else [f"-Wl,-rpath,{folder}"]
+    # A program of Fortran has all that it calls here already; what this calls is in libraries for
+    # Fortran that come behind.
+    return [*own, "-Wl,--no-as-needed"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mpi import BOTH, Mpi, build
-from mpi_runs import measured
+from mpi import BOTH, OPEN_MPI, Mpi, build
+from mpi_program_runs import measured
 
 from gnomon.mpi import mpi_metrics as names
 
@@ -115,3 +115,28 @@ def test_several_programs_of_a_job(mpi: Mpi, tmp_path: Path) -> None:
         if (region["kind"], region["name"]) == ("mpi", "MPI_Sendrecv")
     }
     assert modules == {first.name, "second"}
+
+
+def test_ranks_of_programs_that_were_spawned_are_others(tmp_path: Path) -> None:
+    # MPICH as Debian has it starts none here.
+    program = build(OPEN_MPI, PROGRAMS / "spawn.c", tmp_path)
+    job = measured(OPEN_MPI, 3, program, folder=tmp_path)
+    assert job.status == 0, job.said
+    processes = [row["rank"] for row in job.locations.values() if row["kind"] == "process"]
+    assert sorted(rank for rank in processes if rank >= 0) == [0, 0, 1, 1, 2]
+    told = sorted(
+        (
+            job.locations[row["sender"]]["name"],
+            job.locations[row["receiver"]]["name"] if row["receiver"] >= 0 else "",
+            job.stack(row["path"])[0],
+            row["bytes"],
+        )
+        for row in job.messages
+    )
+    assert told == [
+        ("rank 0", "", "MPI_Send", INT),
+        ("rank 0", "rank 1", "MPI_Sendrecv", INT),
+        ("rank 0 of job 2", "rank 1 of job 2", "MPI_Sendrecv", INT),
+        ("rank 1", "rank 0", "MPI_Sendrecv", INT),
+        ("rank 1 of job 2", "rank 0 of job 2", "MPI_Sendrecv", INT),
+    ]
