@@ -91,14 +91,14 @@ def compile_trace_library(header: Header, parts: Parts, archive: Path, folder: P
     text = wrapper_source(header, fortran_source(header))
     source.write_text(f"#define GN_MPI_TRACE 1\n{text}", encoding="utf-8")
     whole = ["-Wl,--whole-archive", str(archive), "-Wl,--no-whole-archive"]
-    compile_shared(header.compiler, source, folder / SHARED, parts, [*whole, "-Wl,-soname," + SHARED])
+    compile_shared(
+        header.compiler, source, folder / SHARED, parts, [*whole, "-Wl,-soname," + SHARED]
+    )
     _compile_static(header.compiler, source, parts, archive, folder)
     source.unlink()
 
 
-def _compile_static(
-    compiler: str, source: Path, parts: Parts, archive: Path, folder: Path
-) -> None:
+def _compile_static(compiler: str, source: Path, parts: Parts, archive: Path, folder: Path) -> None:
     from gnomon.mpi.wrapper_build import COMPILE_FLAGS
 
     wrappers, joined = folder / "wrappers.o", folder / "mpitrace.o"
