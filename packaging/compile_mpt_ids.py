@@ -7,6 +7,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from gnomon.mpi.trace_ids import ids_header  # noqa: E402
+from gnomon.mpi.trace_ids import ids_header
 
 Path(sys.argv[1]).write_text(ids_header(), encoding="utf-8")

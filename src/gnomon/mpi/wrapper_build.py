@@ -155,8 +155,8 @@ def compile_wrappers(header: Header, parts: Parts, target: Path, folder: Path) -
     stub = folder / "stub.so"
     run_compiler(
         header.compiler,
-        [*COMPILE_FLAGS, *_LINK_FLAGS, "-fvisibility=default", f"-I{folder}", *includes, "-o", str(stub),
-         str(parts.entry_points)],
+        [*COMPILE_FLAGS, *_LINK_FLAGS, "-fvisibility=default", f"-I{folder}", *includes, "-o",
+         str(stub), str(parts.entry_points)],
     )  # fmt: skip
     stub.replace(stub_of(target))
     library.replace(target)
