@@ -54,7 +54,7 @@ test: setup build ## every test that this machine can run (ARGS are pytest's)
 	@packaging/setup.sh tracefs
 	@$(BIN)/python -m pytest -q $(AT_ONCE) $(HANGS) $(ARGS)
 
-test-long: setup build ## what `make test` leaves out: what takes minutes or fetches sources, more examples
+test-long: setup $(STAMPS)/packages-long build ## what `make test` leaves out: what takes minutes or fetches sources, more examples
 	@packaging/setup.sh tracefs
 	@$(BIN)/python -m pytest -q -m 'long or hypothesis' --hypothesis-profile=fuzz $(AT_ONCE) $(HANGS) $(ARGS)
 
@@ -101,7 +101,7 @@ FORCE:
 $(STAMPS)/packages-%: FORCE
 	@mkdir -p $(@D); packaging/setup.sh packages $* $@
 
-$(STAMPS)/packages-test $(STAMPS)/packages-guest: $(STAMPS)/packages-build
+$(STAMPS)/packages-test $(STAMPS)/packages-long $(STAMPS)/packages-guest: $(STAMPS)/packages-build
 
 $(STAMPS)/venv: FORCE | $(STAMPS)/packages-build
 	@if [ -e $@ ] && $(BIN)/python -c '' 2>/dev/null && [ -x $(BIN)/pip ]; then exit 0; fi; \

@@ -184,7 +184,8 @@ def _locations(ranks: int) -> Table:
     )  # fmt: skip
     table.extend(
         location=range(ranks + 1, 2 * ranks + 1), parent=[0] * ranks, kind=["rank"] * ranks,
-        host=[""] * ranks, rank=every, pid=[-1] * ranks, tid=[-1] * ranks, name=[""] * ranks,
+        host=[""] * ranks, rank=every, pid=[-1] * ranks, tid=[-1] * ranks,
+        name=[f"rank {rank}" for rank in every],
     )  # fmt: skip
     return table
 

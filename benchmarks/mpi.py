@@ -1,9 +1,8 @@
 """What the profile of MPI adds to calls, beside two floors and other profilers.
 
-MPI_x, PMPI_x and floors take turns in one process (`native/bench_mpi.c`). The wrappers are those
-that are generated for the MPI, with all that `gnomon run` has of them. Other profilers are
-libraries that are preloaded likewise: their paths, with ":" between, in GNOMON_BENCH_OPENMPI and
-GNOMON_BENCH_MPICH, each built with that MPI.
+MPI_x, PMPI_x and floors take turns in one process (`native/bench_mpi.c`), with the stub and the
+wrappers that `gnomon run` gives a program. Other profilers are libraries that are preloaded: their
+paths, with ":" between, in GNOMON_BENCH_OPENMPI and GNOMON_BENCH_MPICH, each built with that MPI.
 """
 
 from __future__ import annotations
@@ -29,12 +28,13 @@ _LIMITS = {
     "Send-to-self": _CALL_LIMIT, "Irecv+Wait": _OPERATION_LIMIT, "Isend+Wait": _OPERATION_LIMIT,
     "Irecv+Test": _OPERATION_LIMIT, "Irecv+Isend+Waitall": _OPERATION_LIMIT,
 }  # fmt: skip
-_GNOMON = "gnomon"
+_GNOMON, _NOTHING = "gnomon", "no profiler"
+_MANY_RANKS, _FINALIZE_ROUNDS, _FINALIZE_LIMIT_MS = 64, 1, 1000.0
 
 
 def run(rounds: int) -> Grid:
     """Return nanoseconds that are added, by MPI and what is called."""
-    columns = ["PMPI_x", "floor", "with sites", "no profiler", _GNOMON]
+    columns = ["PMPI_x", "floor", "with sites", _NOTHING, _GNOMON]
     rows: dict[str, dict[str, float]] = {}
     notes: list[str] = []
     for mpi in _MPIS:
@@ -55,12 +55,22 @@ def _measured(mpi: str, folder: Path, rounds: int, notes: list[str]) -> dict[str
     """Return the columns of each subject, medians of rounds in which all profilers take turns."""
     program = folder / "bench_mpi"
     _compile(mpi, "-o", program, "-Wno-stringop-overflow", _SOURCE)
-    preloads = {"no profiler": "", _GNOMON: str(_wrappers(mpi, folder)), **_rivals(mpi, notes)}
+    profilers = {_NOTHING: (), _GNOMON: _stub(mpi, folder), **_rivals(mpi, notes)}
     found: dict[str, dict[str, list[float]]] = {}
     for _ in range(rounds):
-        for profiler, library in preloads.items():
+        for profiler, variables in profilers.items():
             for ranks in (1, 2):
-                _round(_run(mpi, ranks, library, program, folder), profiler, found)
+                _round(_run(mpi, ranks, variables, program, folder), profiler, found)
+    finalize = {
+        profiler: median(
+            float(_run(mpi, _MANY_RANKS, profilers[profiler], program, folder))
+            for _ in range(_FINALIZE_ROUNDS)
+        )
+        for profiler in (_NOTHING, _GNOMON)
+    }
+    what = f"{mpi} MPI_Finalize of {_MANY_RANKS} ranks, {finalize[_NOTHING]:.0f} ms, more"
+    added = finalize[_GNOMON] - finalize[_NOTHING]
+    notes.append(verdict(what, added, _FINALIZE_LIMIT_MS, "ms"))
     return {
         subject: {column: median(values) for column, values in columns.items()}
         for subject, columns in found.items()
@@ -82,40 +92,39 @@ def _round(printed: str, profiler: str, found: dict[str, dict[str, list[float]]]
             columns.setdefault(column, []).append(value)
 
 
-def _run(mpi: str, ranks: int, library: str, program: Path, folder: Path) -> str:
+def _run(mpi: str, ranks: int, variables: tuple[str, ...], program: Path, folder: Path) -> str:
     """Return the lines that the program prints; a profiler may print others."""
     run = folder / "run"
     shutil.rmtree(run, ignore_errors=True)
     run.mkdir()
-    preload = [f"LD_PRELOAD={library}"] if library else []
-    command: list[str | Path] = ["env", *preload, f"GNOMON_RUN_DIR={run}", program, _BLOCKS]
+    command: list[str | Path] = ["env", *variables, f"GNOMON_RUN_DIR={run}", program, _BLOCKS]
     printed = output_of_job(folder, mpi, ranks, command, is_quiet=False)
     lines = [line for line in printed.splitlines() if line.startswith("= ")]
     return "\n".join(line.removeprefix("= ") for line in lines)
 
 
-def _rivals(mpi: str, notes: list[str]) -> dict[str, str]:
+def _rivals(mpi: str, notes: list[str]) -> dict[str, tuple[str, ...]]:
     variable = f"GNOMON_BENCH_{mpi.upper()}"
     paths = [path for path in os.environ.get(variable, "").split(":") if path]
     if not paths:
         notes.append(f"other profilers of {mpi}: not here ({variable} names none)")
-    return {Path(path).name.removeprefix("lib").partition(".")[0]: path for path in paths}
+    return {
+        Path(path).name.removeprefix("lib").partition(".")[0]: (f"LD_PRELOAD={path}",)
+        for path in paths
+    }
 
 
-def _wrappers(mpi: str, folder: Path) -> Path:
-    from gnomon.mpi.fortran_source import fortran_source
+def _stub(mpi: str, folder: Path) -> tuple[str, ...]:
+    """Return the variables by which a program gets the stub, and the wrappers of an MPI."""
+    import gnomon.mpi
     from gnomon.mpi.header import read_header
-    from gnomon.mpi.wrapper_source import wrapper_source
+    from gnomon.mpi.wrapper_build import compile_wrappers, installed_parts, linked_library
 
-    header = read_header(f"mpicc.{mpi}")
-    source, library = folder / "wrappers.c", folder / "libwrappers.so"
-    source.write_text(wrapper_source(header, fortran_source(header)))
-    folders = (f"-I{_ROOT / 'native' / name}" for name in ("mpi", "include", "core", "runtime"))
-    native = [file for name in ("mpi", "runtime", "core")
-              for file in sorted((_ROOT / "native" / name).glob("*.c"))]  # fmt: skip
-    _compile(mpi, "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-z,nodelete",
-             *folders, "-o", library, source, *native)  # fmt: skip
-    return library
+    compiler = f"mpicc.{mpi}"
+    target = folder / f"{linked_library(compiler, folder).identity}.so"
+    compile_wrappers(read_header(compiler), installed_parts(), target, folder)
+    stub = Path(gnomon.mpi.__file__).with_name("libgnomon_mpi.so")
+    return f"LD_PRELOAD={stub}", f"GNOMON_MPI_WRAPPERS={folder}"
 
 
 def _compile(mpi: str, *words: str | Path) -> None:

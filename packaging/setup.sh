@@ -153,6 +153,10 @@ has_ppc64el_compiler() {
 	compiles_for powerpc64le-linux-gnu-gcc
 }
 
+has_slurm() {
+	[ -x /usr/sbin/slurmctld ] && [ -x /usr/sbin/munged ]
+}
+
 has_arm64_emulator() {
 	command -v qemu-system-aarch64 >/dev/null
 }
@@ -169,8 +173,9 @@ needs() {
 	case $1 in
 	build) echo "compiler cmake ninja python libpfm xz valgrind" ;;
 	test) echo "perf fortran pkgconf setpriv ps ip git gdb strace sqlite numpy musl likwid openmpi mpich chromium go" ;;
+	long) echo "slurm" ;;
 	guest) echo "apt arm64_compiler arm64_emulator ppc64el_compiler ppc64el_emulator" ;;
-	*) fail "packages: 'build', 'test' or 'guest', not '$1'" ;;
+	*) fail "packages: 'build', 'test', 'long' or 'guest', not '$1'" ;;
 	esac
 }
 
@@ -221,6 +226,7 @@ packages_for() {
 	likwid) echo likwid ;;
 	openmpi) echo openmpi-bin libopenmpi-dev ;;
 	mpich) echo mpich libmpich-dev ;;
+	slurm) echo slurm-wlm munge ;;
 	arm64_compiler) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
 	arm64_emulator) echo qemu-system-arm ;;
 	ppc64el_compiler) echo gcc-powerpc64le-linux-gnu libc6-dev-ppc64el-cross ;;
@@ -479,12 +485,12 @@ install_node() {
 }
 
 case "${1:-} ${2:-}" in
-"packages build" | "packages test" | "packages guest") install_packages "$2" "${3:-}" ;;
+"packages build" | "packages test" | "packages long" | "packages guest") install_packages "$2" "${3:-}" ;;
 "python ") print_python ;;
 "tracefs ") mount_tracefs ;;
 "perf "?*) link_perf "$2" ;;
 "promtool "?*) unpack_promtool "$2" ;;
 "node "?*) install_node "$2" "${3:?a stamp}" "${4:?what pins it}" ;;
 "pinned "?*) shift && have_pinned "$@" ;;
-*) fail "usage: setup.sh packages build|test|guest | python | tracefs | perf FOLDER | promtool FOLDER | node FOLDER STAMP FILE | pinned FOLDER STAMP FILE..." ;;
+*) fail "usage: setup.sh packages build|test|long|guest | python | tracefs | perf FOLDER | promtool FOLDER | node FOLDER STAMP FILE | pinned FOLDER STAMP FILE..." ;;
 esac

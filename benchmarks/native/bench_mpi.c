@@ -3,9 +3,10 @@
  * rank or two. Blocks of calls by MPI_x, by PMPI_x and by two floors take turns; what is compared
  * is the 5th percentile of each, which what others do on the machine does not reach.
  *
- * A line for each subject, behind "= ": its name, how many calls of the profiled kind are in it,
- * and nanoseconds of: PMPI_x, MPI_x, a profile by routine and size, the same with a cache of call
- * sites.
+ * A line for each subject: its name, how many calls of the profiled kind are in it, and nanoseconds
+ * of PMPI_x, MPI_x, a profile by routine and size, the same with a cache of call sites. On more
+ * ranks, what MPI_Finalize takes after some calls, in milliseconds. Each line begins with "= ", as
+ * a profiler may print others.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -29,6 +30,7 @@ enum { PMPI, MPI, PROFILE, PROFILE_OF_SITES, WAYS };
 
 static int rank, other, n_ranks;
 static char out[8], in[8];
+static double first_call, plain_call;
 
 /* --- floors: the least that tells a profile, and one with call sites ------------------------- */
 
@@ -248,6 +250,30 @@ static void measure(const struct subject *subject, int n_blocks, double *took)
 		       percentile[PROFILE_OF_SITES]);
 }
 
+/* MPI need not be up for it. */
+static void measure_first_call(void)
+{
+	const double begin = now_ns();
+
+	MPI_Initialized(&answer);
+	first_call = now_ns() - begin;
+	PMPI_Initialized(&answer);
+	plain_call = now_ns() - begin - first_call;
+}
+
+static void measure_finalize(void)
+{
+	double took;
+
+	for (int i = 0; i < CALLS; i++)
+		ALLREDUCE(MPI_);
+	PMPI_Barrier(WORLD);
+	took = now_ns();
+	MPI_Finalize();
+	if (!rank)
+		printf("= %.3f\n", 1e-6 * (now_ns() - took));
+}
+
 int main(int n_arguments, char **argument)
 {
 	const int n_blocks = n_arguments == 2 ? atoi(argument[1]) : 0;
@@ -256,13 +282,21 @@ int main(int n_arguments, char **argument)
 	if (n_blocks < 20 || n_blocks > BLOCKS_MAX)
 		return 2;
 	took = malloc((size_t)n_blocks * WAYS * sizeof(*took));
+	measure_first_call();
 	MPI_Init(NULL, NULL);
 	PMPI_Comm_rank(WORLD, &rank);
 	PMPI_Comm_size(WORLD, &n_ranks);
 	other = !rank;
-	if (!took || n_ranks > 2)
+	if (!took)
 		PMPI_Abort(WORLD, 2);
+	if (n_ranks > 2) {
+		measure_finalize();
+		return 0;
+	}
 	PMPI_Irecv(&answer, 1, MPI_INT, rank, 99, WORLD, &pending);
+	if (n_ranks == 1)
+		printf("= first-call 1 %.0f %.0f %.0f %.0f\n", plain_call, first_call, plain_call,
+		       plain_call);
 	for (size_t i = 0; i < sizeof(subjects) / sizeof(*subjects); i++)
 		if (subjects[i].is_of_two == (n_ranks == 2))
 			measure(&subjects[i], n_blocks, took);

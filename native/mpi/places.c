@@ -25,25 +25,9 @@ void gn_mpi_places_forget(struct gn_mpi_thread *thread)
 	thread->places.n = 0;
 }
 
-/* What is known of its stack, in memory that goes on to be there; 0 without any. */
-static int keep_checked(struct gn_mpi_place *place, const struct gn_mpi_checked *checked)
+struct gn_mpi_place gn_mpi_new_place(const struct gn_mpi_call *call, uint32_t hash)
 {
-	const size_t bytes = place->n_checked * sizeof(*checked);
-	struct gn_mpi_checked *kept = bytes ? malloc(bytes) : NULL;
-
-	if (bytes && !kept)
-		return 0;
-	if (bytes)
-		memcpy(kept, checked, bytes);
-	place->checked = kept;
-	return 1;
-}
-
-struct gn_mpi_place *gn_mpi_place_add(const struct gn_mpi_call *call, uint32_t hash)
-{
-	struct gn_mpi_thread *thread = call->thread;
-	struct gn_mpi_checked checked[GN_MPI_FRAMES_CHECKED];
-	struct gn_mpi_place place = {
+	return (struct gn_mpi_place){
 		.hash = hash,
 		.communicator = call->communicator,
 		.return_address = call->return_address,
@@ -51,22 +35,43 @@ struct gn_mpi_place *gn_mpi_place_add(const struct gn_mpi_call *call, uint32_t h
 		.routine = call->routine,
 		.peer = GN_MPI_NO_PEER,
 	};
+}
+
+struct gn_mpi_place *gn_mpi_place_keep(struct gn_mpi_thread *thread,
+				       const struct gn_mpi_place *place,
+				       const struct gn_mpi_checked *checked)
+{
+	const size_t bytes = place->n_checked * sizeof(*checked);
+	struct gn_mpi_checked *kept = bytes ? malloc(bytes) : NULL;
 	struct gn_mpi_place *entries;
+	uint32_t slot = place->hash;
+
+	if ((bytes && !kept) || gn_mpi_table_make_room(&thread->places, sizeof(*place))) {
+		free(kept);
+		return NULL;
+	}
+	if (bytes)
+		memcpy(kept, checked, bytes);
+	entries = thread->places.entry;
+	while (entries[slot & thread->places.mask].hash)
+		slot++;
+	entries[slot & thread->places.mask] = *place;
+	entries[slot & thread->places.mask].checked = kept;
+	thread->places.n++;
+	return &entries[slot & thread->places.mask];
+}
+
+struct gn_mpi_place *gn_mpi_place_add(const struct gn_mpi_call *call, uint32_t hash)
+{
+	struct gn_mpi_thread *thread = call->thread;
+	struct gn_mpi_checked checked[GN_MPI_FRAMES_CHECKED];
+	struct gn_mpi_place place = gn_mpi_new_place(call, hash);
 
 	if (thread->places.n == PLACES_MAX)
 		gn_mpi_places_forget(thread);
-	if (gn_mpi_table_make_room(&thread->places, sizeof(place)))
-		return NULL;
 	place.site = gn_mpi_site_record(thread, call->routine, call->communicator,
 					gn_mpi_stack_record(thread, &place, checked));
-	if (!place.site || !keep_checked(&place, checked))
-		return NULL;
-	entries = thread->places.entry;
-	while (entries[hash & thread->places.mask].hash)
-		hash++;
-	entries[hash & thread->places.mask] = place;
-	thread->places.n++;
-	return &entries[hash & thread->places.mask];
+	return place.site ? gn_mpi_place_keep(thread, &place, checked) : NULL;
 }
 
 union gn_mpi_record *gn_mpi_site_record(struct gn_mpi_thread *thread, uint32_t routine,
@@ -91,11 +96,13 @@ union gn_mpi_record *gn_mpi_site_record(struct gn_mpi_thread *thread, uint32_t r
 		    site->frame == frame)
 			return site->record;
 	}
-	*site = (struct site){0, routine, communicator, frame, NULL};
 	site->record = gn_mpi_totals_add(&thread->chunk, GN_MPI_SITE, &record, sizeof(record));
 	if (!site->record)
 		return NULL;
 	site->hash = hash;
+	site->routine = routine;
+	site->communicator = communicator;
+	site->frame = frame;
 	thread->sites.n++;
 	return site->record;
 }

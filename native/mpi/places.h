@@ -30,6 +30,14 @@ _Static_assert(sizeof(struct gn_mpi_place) == 64, "a place is a cache line");
 
 void gn_mpi_places_forget(struct gn_mpi_thread *thread);
 
+/* That of a call whose site and stack are not known yet. */
+struct gn_mpi_place gn_mpi_new_place(const struct gn_mpi_call *call, uint32_t hash);
+
+/* The entry that it becomes, with what is `checked` of its callers; NULL without memory. */
+struct gn_mpi_place *gn_mpi_place_keep(struct gn_mpi_thread *thread,
+				       const struct gn_mpi_place *place,
+				       const struct gn_mpi_checked *checked);
+
 /* That of a call, which is not among those that are known; NULL without memory. */
 struct gn_mpi_place *gn_mpi_place_add(const struct gn_mpi_call *call, uint32_t hash);
 

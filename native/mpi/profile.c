@@ -100,7 +100,7 @@ static void write_thread(struct gn_mpi_thread *thread)
 	struct gn_mpi_thread_record record = {.thread = thread->number, .tid = (int32_t)gettid()};
 
 	prctl(PR_GET_NAME, record.name);
-	gn_mpi_totals_add(&thread->chunk, GN_MPI_THREAD, &record, sizeof(record));
+	thread->record = gn_mpi_totals_add(&thread->chunk, GN_MPI_THREAD, &record, sizeof(record));
 }
 
 static struct gn_mpi_thread *make_thread(void)
@@ -114,9 +114,14 @@ static struct gn_mpi_thread *make_thread(void)
 		return NULL;
 	}
 	thread->number = threads.n++;
+	write_thread(thread);
+	if (!thread->record) {
+		free(thread->size);
+		free(thread);
+		return NULL;
+	}
 	thread->next = threads.all;
 	threads.all = thread;
-	write_thread(thread);
 	return thread;
 }
 
@@ -283,6 +288,7 @@ void gn_mpi_end(struct gn_mpi_call *call)
 			add_message(place->messages, call->sent);
 		}
 	}
+	thread->record->thread.last_ticks = call->end;
 	thread->frame = 0;
 }
 

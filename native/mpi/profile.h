@@ -39,6 +39,7 @@ struct gn_mpi_cached {
 struct gn_mpi_thread {
 	uintptr_t frame; /* of the call that it is in; 0: none; UINTPTR_MAX: nothing is recorded */
 	uint32_t number;
+	union gn_mpi_record *record;
 	struct gn_mpi_chunk chunk;
 	uintptr_t stack_begin, stack_end;
 	struct gn_mpi_table places; /* stacks that calls came from */

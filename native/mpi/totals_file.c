@@ -60,6 +60,15 @@ static void read_name(char *name, size_t size)
 	name[strcspn(name, "\n")] = 0;
 }
 
+static void read_job(char *job, size_t size)
+{
+	/* Source: the standard of PMIx, "PMIX_NAMESPACE"; other launchers have no such variable. */
+	const char *name = getenv("PMIX_NAMESPACE");
+
+	if (name)
+		strncpy(job, name, size - 1);
+}
+
 static uint64_t fill_header(struct gn_mpi_header *header, const struct gn_staging_origin *origin,
 			    const char *const *names, uint32_t n_routines)
 {
@@ -77,6 +86,7 @@ static uint64_t fill_header(struct gn_mpi_header *header, const struct gn_stagin
 	header->ticks_hz = gn_clock_hz();
 	strncpy(header->host, origin->host, sizeof(header->host) - 1);
 	read_name(header->name, sizeof(header->name));
+	read_job(header->job, sizeof(header->job));
 	/* Where it cannot be read, or is longer, the rest stays zero. */
 	if (readlink("/proc/self/exe", header->program, sizeof(header->program) - 1) < 0)
 		header->program[0] = 0;

@@ -27,6 +27,7 @@
 /* Bits of gn_mpi_header.flags. */
 #define GN_MPI_CLOSED 1u    /* the process ended by itself */
 #define GN_MPI_FINALIZED 2u /* MPI_Finalize was called */
+#define GN_MPI_SPAWNED 4u   /* another program started it, in a MPI_COMM_WORLD of its own */
 
 struct gn_mpi_header {
 	char magic[8]; /* written last */
@@ -57,6 +58,7 @@ struct gn_mpi_header {
 	char library[256];  /* MPI_Get_library_version's first line */
 	char name[16];	    /* of the process, as the kernel has it */
 	char program[1024]; /* the path of what it executes */
+	char job[64]; /* as its launcher calls it, which has one for each MPI_COMM_WORLD; "" */
 };
 
 enum gn_mpi_kind {
@@ -78,7 +80,8 @@ struct gn_mpi_thread_record {
 	int32_t tid;
 	uint32_t zero_12;
 	char name[16];
-	uint64_t zero_32[4];
+	uint64_t last_ticks; /* when its last call ended */
+	uint64_t zero_40[3];
 };
 
 /* Calls of a routine from a place, on a communicator. */

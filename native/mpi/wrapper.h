@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "communicators.h"
+#include "cost.h"
 #include "data_sizes.h"
 #include "profile.h"
 #include "requests.h"
@@ -158,12 +159,15 @@ static inline void gn_mpi_up(struct gn_mpi_call *call)
 {
 	struct gn_mpi_header *header = gn_mpi_totals_header();
 	char library[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
+	MPI_Comm parent = MPI_COMM_NULL;
 	int length = 0;
 
 	if (!header || header->up_ticks)
 		return;
 	PMPI_Comm_rank(MPI_COMM_WORLD, &header->rank);
 	PMPI_Comm_size(MPI_COMM_WORLD, &header->n_ranks);
+	if (PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
+		header->flags |= GN_MPI_SPAWNED;
 	PMPI_Query_thread(&header->thread_level);
 	if (header->thread_level == MPI_THREAD_MULTIPLE)
 		gn_mpi_requests_share();
@@ -172,6 +176,7 @@ static inline void gn_mpi_up(struct gn_mpi_call *call)
 	snprintf(header->library, sizeof(header->library), "%.255s", library);
 	header->up_ticks = call->end;
 	gn_mpi_learn_sizes();
+	gn_mpi_measure_cost(header);
 	gn_mpi_meet_world(call->thread);
 	gn_trace_begin();
 }

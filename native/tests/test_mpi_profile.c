@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "check.h"
+#include "cost.h"
 #include "profile.h"
 #include "requests.h"
 
@@ -191,6 +192,8 @@ static NOINLINE void caller_b(void)
 static void call_both(void)
 {
 	for (int i = 0; i < 10; i++) {
+		if (i == 1)
+			gn_mpi_measure_cost(gn_mpi_totals_header());
 		caller_a();
 		caller_b();
 	}
@@ -205,6 +208,11 @@ static void callers_with_equal_frames_are_two_sites(void)
 	CHECK_EQ(sum.calls, 420);
 	CHECK_EQ(sum.sent, 420 * 8);
 	CHECK_EQ(header->flags & GN_MPI_CLOSED, GN_MPI_CLOSED);
+	/* What it costs was measured, and is no call. */
+	CHECK(header->cost_ticks_call > 0);
+	CHECK_EQ(count(GN_MPI_SITE), 2);
+	CHECK_EQ(count(GN_MPI_SIZE), 1);
+	CHECK_EQ(count(GN_MPI_MESSAGES), 2);
 	for (uint64_t i = 0; i < n_records; i++)
 		if (record[i].kind == GN_MPI_SITE)
 			CHECK(record[i].site.calls == 300 || record[i].site.calls == 120);

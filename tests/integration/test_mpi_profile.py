@@ -96,6 +96,7 @@ def test_calls_bytes_and_messages_of_a_known_program(library: Path, tmp_path: Pa
         assert file.lost == 0
         assert file.n_ranks == 4
         assert file.up_ticks > 0
+        assert file.cost_ticks_call > 0
         assert ("communicator", 0) in file.texts
         assert file.texts["communicator", 0].startswith("MPI_COMM_WORLD")
         place = {int(place): number for number, place in enumerate(file.site_places)}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gnomon.model.region_kinds import RegionKind
     from gnomon.model.view_pages import ViewPage
     from gnomon.store.reports.report_part import ReportPart
+    from gnomon.store.run import Run
     from gnomon.store.run_files import Reader
 
 
@@ -76,9 +77,10 @@ class Capability:
         title: what it measures, in one line.
         is_default: it is used without `--with`.
         excludes: other capabilities that cannot observe the same execution, and why.
+        knows_ranks: its rows have the ranks of processes from MPI itself, whatever the environment
+            says.
         gives_times: its observer hands over the program's times and resource usage.
         options: its options of `gnomon run`.
-        report_parts: what it adds to `gnomon report RUN PART`.
         readers: of files in formats of its own, which are then runs wherever one is named.
         commands: the commands that it adds.
         region_kinds: kinds of regions that its tables have and Gnomon's own are not.
@@ -88,14 +90,27 @@ class Capability:
     name: str
     title: str
     is_default: bool = False
+    knows_ranks: bool = False
     gives_times: bool = False
     excludes: Mapping[str, str] = {}
     options: tuple[Option, ...] = ()
-    report_parts: tuple[ReportPart, ...] = ()
     readers: tuple[Reader, ...] = ()
     commands: tuple[Command, ...] = ()
     region_kinds: tuple[RegionKind, ...] = ()
     pages: tuple[ViewPage, ...] = ()
+
+    @property
+    def report_parts(self) -> tuple[ReportPart, ...]:
+        """What it adds to `gnomon report RUN PART`, loaded when a report is asked for."""
+        return ()
+
+    def summary_lines(self, run: Run, width: int) -> Iterable[str]:
+        """Return what the summary of `gnomon run` says of it, a line or two; none without values.
+
+        Raises:
+            RunDirectoryError: the tables cannot be read.
+        """
+        return ()
 
     def availability(self) -> Availability:
         """Return whether it works on this machine; if not, why and what to do."""

@@ -144,12 +144,12 @@ def observed(command: Sequence[str], observers: Sequence[Observer]) -> Invocatio
         ObserverError: the observers cannot share an execution.
     """
     target = invocation(command)
-    added = [(one.name, one.environment(), one.preloads()) for one in observers]
-    if any(variables or libraries for _, variables, libraries in added):
+    added = [(one.name, one.environment(), one.preloads(), one.preloads_first) for one in observers]
+    if any(variables or libraries for _, variables, libraries, _ in added):
         from gnomon.launch import preloads
 
         if preloads.is_for_other_machine(command[0]):
-            added = [(name, variables, ()) for name, variables, _ in added]
+            added = [(name, variables, (), first) for name, variables, _, first in added]
         additions = [preloads.EnvironmentAdditions(*one) for one in added]
         target = target.with_variables(preloads.variables(additions, target.environment))
     for observer in observers:

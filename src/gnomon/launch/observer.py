@@ -28,19 +28,21 @@ class Observer:
             that none loaded them.
         failure: why it stopped observing while the program ran; set by `execute`. An observer that
             cannot be attached, and that nobody asked for, may set it instead of raising.
+        preloads_first: its libraries come before the user's own, which they call in turn.
     """
 
     name = ""
     watches_orphans = True
     leaves_a_file = True
     failure: Exception | None = None
+    preloads_first = False
 
     def environment(self) -> Mapping[str, str]:
         """Return variables that the program gets, in the place of its own of those names."""
         return {}
 
     def preloads(self) -> Sequence[str]:
-        """Return absolute paths of libraries that the program loads, after the user's own."""
+        """Return absolute paths of libraries that the program loads, mostly after the user's."""
         return ()
 
     def wrap(self, invocation: Invocation) -> Invocation:

@@ -29,11 +29,13 @@ class EnvironmentAdditions(NamedTuple):
         observer: its name.
         variables: by name.
         libraries: paths of those that are preloaded.
+        is_first: they come before the user's own.
     """
 
     observer: str
     variables: Mapping[str, str]
     libraries: Sequence[str]
+    is_first: bool = False
 
 
 def variables(
@@ -43,15 +45,15 @@ def variables(
 
     Args:
         additions: of each observer, in their order.
-        environment: what the program has without them; its own preloads stay first, as they are.
+        environment: what the program has without them; its own preloads stay as they are.
 
     Raises:
         ObserverError: two want a variable to be different things, or a library cannot be loaded.
     """
     wanted: dict[str, str] = {}
     whose: dict[str, str] = {}
-    libraries: list[str] = []
-    for observer, added, preloads in additions:
+    libraries: dict[bool, list[str]] = {True: [], False: []}
+    for observer, added, preloads, is_first in additions:
         for name, value in added.items():
             if name == LD_PRELOAD:
                 raise ObserverError(
@@ -64,9 +66,10 @@ def variables(
                     f"of them: --without {observer}"
                 )
             whose.setdefault(name, observer)
-        libraries += (_checked(observer, path) for path in preloads)
-    if libraries:
-        wanted[LD_PRELOAD] = _joined(_of(environment, LD_PRELOAD), libraries)
+        libraries[is_first] += (_checked(observer, path) for path in preloads)
+    if any(libraries.values()):
+        own = _of(environment, LD_PRELOAD)
+        wanted[LD_PRELOAD] = _joined(own, libraries[True], libraries[False])
     return wanted
 
 
@@ -130,11 +133,12 @@ def _is_dynamic(head: bytes) -> bool:
     return _PT_INTERP in kinds
 
 
-def _joined(own: str, libraries: Sequence[str]) -> str:
-    """Return LD_PRELOAD with libraries behind what it has, each once."""
+def _joined(own: str, first: Sequence[str], last: Sequence[str]) -> str:
+    """Return LD_PRELOAD with libraries before and behind what it has, each once."""
     has = own.replace(":", " ").split()
-    ours = [path for path in dict.fromkeys(libraries) if path not in has]
-    return ":".join([*([own] if own else []), *ours])
+    before = [path for path in dict.fromkeys(first) if path not in has]
+    behind = [path for path in dict.fromkeys(last) if path not in {*has, *before}]
+    return ":".join([*before, *([own] if own else []), *behind])
 
 
 def _of(environment: Sequence[bytes], name: str) -> str:

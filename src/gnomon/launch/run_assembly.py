@@ -127,7 +127,8 @@ def _collected(
                 left = capability.collect(own)
                 tables = repetitions.numbered(left.tables, number) if number else left.tables
                 file = folder / f"collected.{len(results)}.blocks"
-                sets.append(TableSet.of(tables, file)._replace(name=capability.name))
+                own_set = TableSet.of(tables, file)._replace(name=capability.name)
+                sets.append(own_set._replace(knows_ranks=capability.knows_ranks))
             except Exception as error:
                 why = repetitions.complaint(capability.name, "not collected", error)
                 left = left._replace(warnings=(*left.warnings, why))

@@ -79,7 +79,8 @@ class SignalForwarder:
 
     def __exit__(self, *error: object) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            # One that is none of Python's, as of a library that was preloaded, cannot be put back.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
         signal.set_wakeup_fd(self._wakeup_before)
         os.close(self.wakeup)
         os.close(self._wakeup_write)

@@ -65,6 +65,17 @@ class CallPaths(NamedTuple):
         )
         return tree, len(self.parents) + own.reshape(-1).astype(np.int64)
 
+    def with_roots(self, regions: NDArray[np.int64]) -> tuple[CallPaths, NDArray[np.int64]]:
+        """Return the trees with one more for each region, and the numbers of their roots."""
+        distinct, own = np.unique(regions, return_inverse=True)
+        trees = CallPaths(
+            np.concatenate((self.parents, np.full(len(distinct), -1))),
+            np.concatenate((self.regions, distinct)),
+            np.concatenate((self.depths, np.zeros(len(distinct), np.int64))),
+            self.of_nodes,
+        )
+        return trees, len(self.parents) + own.reshape(-1).astype(np.int64)
+
 
 def used_nodes(parents: NDArray[np.uint32], of_samples: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Return which nodes samples have, and those that these are called from."""

@@ -204,12 +204,12 @@ class CallSites:
     def _add_pairs(
         self, kind: str, keys: _Keys, names_of: Callable[[int, int], tuple[str, str]]
     ) -> None:
-        """Add two regions for each key, one below the other below the program."""
+        """Add two regions for each key, one below the other, which is a root."""
         pairs = [names_of(key >> _BITS, key & ((1 << _BITS) - 1)) for key in keys.keys.tolist()]
         outer, inner = (
             np.array([self._region(kind, pair[at]) for pair in pairs], np.int64) for at in (0, 1)
         )
-        tree, above = self.paths.with_leaves(np.zeros(len(pairs), np.int64), outer)
+        tree, above = self.paths.with_roots(outer)
         self.paths, keys.paths = tree.with_leaves(above, inner)
 
 

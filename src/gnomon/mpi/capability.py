@@ -7,12 +7,15 @@ from gnomon.launch.options import Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from gnomon.counters.component import Availability
     from gnomon.launch.observer import Observer
     from gnomon.model.capability_result import Collected
     from gnomon.mpi.mpi_observer import Preparation
+    from gnomon.store.reports.report_part import ReportPart
+    from gnomon.store.run import Run
 
 BARRIER_HELP = (
     "before each collective operation wait for all ranks, and tell this wait apart from the "
@@ -26,7 +29,21 @@ class Mpi(Capability):
     name = "mpi"
     title = "MPI: calls, time and bytes by routine, call site, rank and receiver"
     is_default = True
+    knows_ranks = True
     options = (Option("barrier", BARRIER_HELP),)
+
+    @property
+    def report_parts(self) -> tuple[ReportPart, ...]:
+        """`gnomon report RUN mpi`."""
+        from gnomon.mpi.mpi_part import MpiCalls
+
+        return (MpiCalls(),)
+
+    def summary_lines(self, run: Run, width: int) -> Iterable[str]:
+        """Return which part of the time was in MPI, and the site with most of it."""
+        from gnomon.mpi import mpi_summary
+
+        return mpi_summary.lines(run, width)
 
     def availability(self) -> Availability:
         """Return whether there is code for this kind of machine."""

@@ -16,6 +16,7 @@ from gnomon.mpi.header import MPICH, OPEN_MPI
 from gnomon.mpi.routines import BLOCKING, routines
 from gnomon.mpi.wrapper_source import (
     DOWN,
+    NEVER_RETURN,
     UP,
     identifier,
     in_parts,
@@ -234,6 +235,8 @@ class _Interposers:
         lines.append("gn_error = ierror ? ierror : &gn_own_error;")
         lines += [*begun, f"\t{{ {plain}; return; }}"]
         lines += ["gn_mpi_down(&gn_call);"] if self.routine.name in DOWN else []
+        if self.routine.name in NEVER_RETURN:
+            return [*lines, stop, "gn_mpi_end(&gn_call);", f"{plain};"]
         lines += [*before, *self._told_before(), *waiting[1:]]
         lines += [f"gn_own({', '.join(self._passed(replaced, 'gn_error'))});", stop, *after]
         lines += _if_successful(self._told(bool(replaced)))

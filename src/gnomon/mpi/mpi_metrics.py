@@ -23,6 +23,8 @@ WAITING = "MPI waiting time"
 """Nanoseconds until the last rank had come to a collective operation, where a barrier told."""
 ELAPSED = "time between MPI_Init and MPI_Finalize"
 """Nanoseconds, of the program's path; of a process that did not finalize up to its last call."""
+OUTSIDE = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
+"""Routines whose time is not between MPI_Init and MPI_Finalize."""
 OVERHEAD = "overhead of the MPI profile"
 """Nanoseconds, of the program's path; estimated: calls times the cost that was measured of one."""
 TIME_BY_SIZE, BYTES_BY_SIZE = "MPI time by size", "MPI bytes by size"

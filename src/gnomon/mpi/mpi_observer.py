@@ -70,6 +70,8 @@ class MpiObserver(Observer):
     """What one execution of a program gets."""
 
     watches_orphans = False
+    # Of several tools for MPI the first is called, and then what it calls: ours calls the next one.
+    preloads_first = True
     leaves_a_file = False
 
     def __init__(self, execution: Execution) -> None:
@@ -87,8 +89,8 @@ class MpiObserver(Observer):
         return variables
 
     def preloads(self) -> Sequence[str]:
-        """Return the stubs."""
-        return (str(_LIBRARY), *self._wrappers.stubs) if self._is_used else ()
+        """Return the stubs: the common one comes last, so that what follows it is another's."""
+        return (*self._wrappers.stubs, str(_LIBRARY)) if self._is_used else ()
 
     def result(self, process: ProcessResult) -> Collected:  # noqa: ARG002
         """Return why MPI is not measured, if so."""

@@ -74,7 +74,9 @@ class _Process:
         pid: its number there.
         name: what it is called.
         rank: as MPI says, -1 where it was never up.
-        peers: the ranks that it sent to.
+        world: what tells its MPI_COMM_WORLD from others.
+        sends: it sent messages.
+        peers: the ranks that it sent these to, as far as they are known.
         n_lost: records that there was no room for.
         is_finalized: MPI was up, and was finalized.
     """
@@ -83,6 +85,8 @@ class _Process:
         self.host, self.pid = host, pid
         self.name = ""
         self.rank = -1
+        self.world = (False, "")
+        self.sends = False
         self.peers = np.zeros(0, np.int32)
         self.n_lost = 0
         self.is_finalized = True
@@ -91,11 +95,13 @@ class _Process:
     def add(self, file: TotalsFile, *, is_held: bool) -> None:
         self._files.append(file if is_held else file.path)
         if file.rank >= 0:
-            self.rank = file.rank
+            self.rank, self.world = file.rank, file.world
             self.is_finalized &= file.is_finalized
         self.name = file.name or self.name
         self.n_lost += file.lost
-        self.peers = np.union1d(self.peers, file.messages["peer"])
+        peers = file.messages["peer"]
+        self.sends |= len(peers) > 0
+        self.peers = np.union1d(self.peers, peers[peers >= 0])
 
     def files(self) -> Iterator[TotalsFile]:
         for file in self._files:
@@ -118,7 +124,7 @@ def _notes(processes: Sequence[_Process]) -> Iterator[str]:
         yield f"mpi: of {_named(lost)} {n_lost:,} records are missing: the disk was full"
     early = [one for one in processes if not one.is_finalized]
     if early:
-        yield f"mpi: {_named(early)} ended without MPI_Finalize: its calls until then are here"
+        yield f"mpi: {_named(early)} ended without MPI_Finalize: what was called until then is here"
 
 
 def _named(processes: Sequence[_Process]) -> str:
@@ -137,10 +143,7 @@ def _named(processes: Sequence[_Process]) -> str:
 def _tables(processes: Sequence[_Process], sites: CallSites) -> Iterator[Table]:
     if not processes:
         return
-    peers = [one.peers[one.peers >= 0] for one in processes]
-    senders = [one.rank for one, own in zip(processes, peers, strict=True) if len(own)]
-    ranks = np.unique(np.concatenate([*peers, np.array(senders, np.int32)]))
-    ranks = ranks[ranks >= 0]
+    ranks = _WorldRanks(processes)
     yield _locations(processes, ranks)
     yield Table(REGIONS, [(number, *region) for region, number in sites.regions.items()])
     tree = sites.paths
@@ -157,20 +160,54 @@ def _tables(processes: Sequence[_Process], sites: CallSites) -> Iterator[Table]:
         for file in process.files():
             rows.add(file)
         profile.add(rows.profile(location))
-        sender = len(processes) + int(np.searchsorted(ranks, process.rank))
-        messages.add(rows.messages(sender, len(processes), ranks))
+        messages.add(rows.messages(*ranks.locations(process)))
         for columns in (profile, messages):
             if columns.n >= _ROWS_HELD:
                 yield columns.table()
     yield from (columns.table() for columns in (profile, messages) if columns.n)
 
 
-def _locations(processes: Sequence[_Process], ranks: NDArray[np.int32]) -> Table:
+class _WorldRanks:
+    """The ranks that sent or received, of each MPI_COMM_WORLD: they have locations of their own.
+
+    Attributes:
+        names: the rank of each, and what it is called.
+    """
+
+    def __init__(self, processes: Sequence[_Process]) -> None:
+        worlds = sorted({one.world for one in processes if one.rank >= 0})
+        own: list[set[int]] = [set() for _ in worlds]
+        for one in processes:
+            if one.rank >= 0 and one.sends:
+                own[worlds.index(one.world)].update((one.rank, *one.peers.tolist()))
+        self._numbers = {world: number for number, world in enumerate(worlds)}
+        self._ranks = [np.array(sorted(ranks), np.int64) for ranks in own]
+        sizes = [len(ranks) for ranks in self._ranks]
+        self._first = [len(processes) + sum(sizes[:number]) for number in range(len(worlds))]
+        self.names = [
+            (rank, f"rank {rank}" if not number else f"rank {rank} of job {number + 1}")
+            for number, ranks in enumerate(self._ranks)
+            for rank in ranks.tolist()
+        ]
+
+    def locations(self, process: _Process) -> tuple[int, int, NDArray[np.int64]]:
+        """Return the location of a process's rank, that of the first one of its world, and these.
+
+        Those of a process that MPI was never up in are none.
+        """
+        if process.rank < 0 or not process.sends:
+            return -1, -1, np.zeros(0, np.int64)
+        number = self._numbers[process.world]
+        ranks, first = self._ranks[number], self._first[number]
+        return first + int(np.searchsorted(ranks, process.rank)), first, ranks
+
+
+def _locations(processes: Sequence[_Process], ranks: _WorldRanks) -> Table:
     table = Table(LOCATIONS)
     for one in processes:
         table.append((len(table), -1, "process", one.host, one.rank, one.pid, -1, one.name))
-    for rank in ranks.tolist():
-        table.append((len(table), -1, "rank", "", rank, -1, -1, f"rank {rank}"))
+    for rank, name in ranks.names:
+        table.append((len(table), -1, "rank", "", rank, -1, -1, name))
     return table
 
 

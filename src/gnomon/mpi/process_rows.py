@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gnomon.mpi.totals_file import TotalsFile
 
 _NS = 1e9
-_MOST = np.uint64(1 << 62)
+_CALLS_MOST, _BYTES_MOST = 1 << 50, 1 << 62
 _ROOT = np.zeros(1, np.int64)
 """The program's path."""
 
@@ -112,7 +112,7 @@ class ProcessRows:
                 _paths_of_places(file, messages["site"], paths),
                 messages["peer"].astype(np.int64),
                 whole(messages["messages"]),
-                whole(messages["bytes"]),
+                whole(messages["bytes"], _BYTES_MOST),
             )
         )
 
@@ -158,12 +158,12 @@ class ProcessRows:
         return paths, longest
 
     def messages(
-        self, sender: int, first: int, ranks: NDArray[np.int32]
+        self, sender: int, first: int, ranks: NDArray[np.int64]
     ) -> dict[str, NDArray[Any]]:
         """Return the rows of messages as columns, -1 where something is not known.
 
         Args:
-            sender: the location of this process's rank.
+            sender: the location of this process's rank; -1: MPI was never up.
             first: that of the first one of `ranks`.
             ranks: all that have locations, ascending.
         """
@@ -177,9 +177,10 @@ class ProcessRows:
         for own, values in zip(sums, (n_messages, n_bytes), strict=True):
             np.add.at(own, inverse, values)
         receivers = keys // n_paths - 1
+        is_known = (receivers >= 0) & (sender >= 0)
         return {
             "sender": np.full(len(keys), sender),
-            "receiver": np.where(receivers < 0, -1, first + np.searchsorted(ranks, receivers)),
+            "receiver": np.where(is_known, first + np.searchsorted(ranks, receivers), -1),
             "messages": sums[0],
             "bytes": sums[1],
             "path": keys % n_paths - 1,
@@ -194,9 +195,9 @@ def overhead_ns(file: TotalsFile) -> float:
     return (ticks + float(with_requests.sum()) * file.cost_ticks_nonblocking) * _NS / file.ticks_hz
 
 
-def whole(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return numbers that a table has room for; what is larger is nonsense."""
-    return np.minimum(numbers, _MOST).astype(np.int64)
+def whole(numbers: NDArray[np.uint64], most: int = _CALLS_MOST) -> NDArray[np.int64]:
+    """Return numbers of calls that sums have room for; what is larger is nonsense."""
+    return np.minimum(numbers, np.uint64(most)).astype(np.int64)
 
 
 def _paths_of_places(

@@ -335,6 +335,14 @@ def class_of(name: str) -> str:
     return _class_of(name.removesuffix(_LARGE))
 
 
+def may_wait_for_all(name: str) -> bool:
+    """Return what `Routine.may_wait_for_all` is, by the name alone: its data takes long to read."""
+    stem = name.removesuffix(_LARGE).removeprefix("MPIX_").removeprefix("MPI_")
+    return class_of(name) == COLLECTIVE and not re.fullmatch(
+        r"I.*|.*_init|.*_local|Neighbor_.*", stem, re.IGNORECASE
+    )
+
+
 def _class_of(name: str) -> str:
     stem = name.removeprefix("MPIX_").removeprefix("MPI_")
     for routine_class, pattern in _CLASS_PATTERNS:

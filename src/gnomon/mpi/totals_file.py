@@ -6,7 +6,6 @@ of a process that was killed are as it left them.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from gnomon.errors import FormatError
@@ -25,7 +24,7 @@ KIND = FileKind("a file of MPI totals", b"\x89GNMPI\n\0", version=1)
 SUFFIX = ".mpi.totals"
 NONE = 0xFFFFFFFF
 """In the place of a number: there is no communicator, frame or module."""
-CLOSED, FINALIZED = 1, 2
+CLOSED, FINALIZED, SPAWNED = 1, 2, 4
 RECORD_BYTES = 64
 
 _NAME_BYTES = 40
@@ -37,13 +36,13 @@ _HEADER = (
     ("ticks_hz", "f8"), ("up_ticks", "u8"), ("down_ticks", "u8"), ("rank", "i4"),
     ("n_ranks", "i4"), ("thread_level", "i4"), ("zero", "u4"), ("cost_ticks_call", "u8"),
     ("cost_ticks_nonblocking", "u8"), ("host", "S256"), ("library", "S256"),
-    ("name", "S16"), ("program", "S1024"),
+    ("name", "S16"), ("program", "S1024"), ("job", "S64"),
 )  # fmt: skip
-_HEADER_BYTES = 1696
+_HEADER_BYTES = 1760
 # By their numbers, behind the kind itself.
 _KINDS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "thread": (1, (("zero", "u2"), ("thread", "u4"), ("tid", "i4"), ("pad", "u4"),
-                   ("name", "S16"))),
+                   ("name", "S16"), ("last_ticks", "u8"))),
     "site": (2, (("routine", "u2"), ("thread", "u4"), ("communicator", "u4"), ("frame", "u4"),
                  ("calls", "u8"), ("sent", "u8"), ("received", "u8"), ("ticks", "u8"),
                  ("most_ticks", "u8"), ("completion_ticks", "u8"))),
@@ -62,6 +61,11 @@ _KINDS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
                     ("calls", "u8"), ("ticks", "u8"))),
 }  # fmt: skip
 _TEXT_PARTS_MOST = 1024
+_SIZE_CLASS_MOST = 64
+_BUILD_ID_MOST = 32
+# CAPACITY_BYTES of native/mpi/totals_file.c.
+_BYTES_MOST = 1 << 32
+_HZ_LEAST, _HZ_MOST = 1e3, 1e12
 
 
 class TotalsFile(NamedTuple):
@@ -76,12 +80,15 @@ class TotalsFile(NamedTuple):
         realtime_ns: when the file was made, in nanoseconds since 1970.
         rank: in MPI_COMM_WORLD, -1 where MPI was never up.
         n_ranks: of MPI_COMM_WORLD.
+        world: what tells its MPI_COMM_WORLD from others of a run: its launcher's name for it, and
+            whether another program started it.
         library: what the MPI calls itself.
         is_closed: the process ended by itself, not by a kill, _exit or exec.
         is_finalized: it called MPI_Finalize.
         lost: records that there was no room for.
         ticks_hz: ticks of times in a second.
-        up_ticks: between MPI_Init and MPI_Finalize; 0 where one of them was not called.
+        up_ticks: between MPI_Init and MPI_Finalize, or the last call of all where that was not
+            called; 0 where MPI was never up.
         cost_ticks_call: what the profile adds to a call, as the process measured it; 0: it did not.
         cost_ticks_nonblocking: what it adds to an operation that has a request, with its
             completion, beyond that of the calls.
@@ -92,7 +99,7 @@ class TotalsFile(NamedTuple):
         messages: of struct gn_mpi_messages_record.
         waiting: of struct gn_mpi_waiting_record, with places of sites likewise.
         communicators: of struct gn_mpi_communicator_record.
-        frames: of struct gn_mpi_frame_record.
+        frames: of struct gn_mpi_frame_record, by their numbers; each after its caller.
         modules: of struct gn_mpi_module_record.
         texts: paths of modules and names of communicators, by (kind, number).
     """
@@ -105,6 +112,7 @@ class TotalsFile(NamedTuple):
     realtime_ns: int
     rank: int
     n_ranks: int
+    world: tuple[bool, str]
     library: str
     is_closed: bool
     is_finalized: bool
@@ -134,40 +142,24 @@ def read_totals(path: Path) -> TotalsFile:
     """
     import numpy as np
 
-    content = path.read_bytes()
-    order = file_head.byte_order(path, content[: file_head.HEAD_BYTES], KIND)
-    if len(content) < _HEADER_BYTES:
-        raise FormatError(path, len(content), f"cut short: its header has {_HEADER_BYTES} bytes")
-    header = np.frombuffer(content, _dtype(_HEADER, order), 1)[0]
-    begin, end = int(header["records"]), int(header["tail"])
-    n_routines, names = int(header["n_routines"]), int(header["names"])
-    if n_routines > _ROUTINES_MOST or not (
-        names >= _HEADER_BYTES and names + n_routines * _NAME_BYTES <= begin <= end
-    ):
-        raise FormatError(path, 32, "names and records are where they cannot be")
-    if end > len(content):
-        raise FormatError(path, len(content), f"cut short: its records end at byte {end}")
-    if (end - begin) % RECORD_BYTES or begin % 8:
-        raise FormatError(path, begin, f"no whole number of records of {RECORD_BYTES} bytes")
-    if not (math.isfinite(header["ticks_hz"]) and header["ticks_hz"] > 0):
-        raise FormatError(path, 88, "no ticks a second")
-    records = np.frombuffer(content, np.uint8, end - begin, begin).reshape(-1, RECORD_BYTES)
-    kinds = records[:, :2].copy().view(f"{order}u2")[:, 0]
-    unknown = np.flatnonzero(kinds > len(_KINDS))
-    if len(unknown):
-        raise FormatError(path, begin + RECORD_BYTES * int(unknown[0]), "a record of no kind")
-    places = {name: np.flatnonzero(kinds == number) for name, (number, _) in _KINDS.items()}
-    columns = {
-        name: records[places[name]].view(_record_dtype(fields, order))[:, 0]
-        for name, (_, fields) in _KINDS.items()
-    }
-    for name in ("site", "size"):
-        wrong = np.flatnonzero(columns[name]["routine"] >= n_routines)
-        if len(wrong):
-            offset = begin + RECORD_BYTES * int(places[name][wrong[0]])
-            raise FormatError(path, offset, "a routine that has no name")
+    with path.open("rb") as file:
+        head = file.read(_HEADER_BYTES)
+        order = file_head.byte_order(path, head[: file_head.HEAD_BYTES], KIND)
+        if len(head) < _HEADER_BYTES:
+            raise FormatError(path, len(head), f"cut short: its header has {_HEADER_BYTES} bytes")
+        header = np.frombuffer(head, _dtype(_HEADER, order), 1)[0]
+        begin, end = _records_at(path, header)
+        content = head + file.read(end - _HEADER_BYTES)
+    flags, n_routines = int(header["flags"]), int(header["n_routines"])
+    if len(content) < end:
+        # Room for records is taken before the file has it: there one may be killed.
+        if flags & CLOSED or len(content) < begin:
+            raise FormatError(path, len(content), f"cut short: its records end at byte {end}")
+        end = begin + (len(content) - begin) // RECORD_BYTES * RECORD_BYTES
+    columns, places = _columns(path, content[begin:end], begin, order)
+    _check_records(path, columns, begin, places, n_routines)
     up, down = int(header["up_ticks"]), int(header["down_ticks"])
-    flags = int(header["flags"])
+    down = down or int(columns["thread"]["last_ticks"].max(initial=0))
     return TotalsFile(
         path=path,
         host=_text(header["host"]),
@@ -177,6 +169,7 @@ def read_totals(path: Path) -> TotalsFile:
         realtime_ns=int(header["realtime_ns"]),
         rank=int(header["rank"]),
         n_ranks=int(header["n_ranks"]),
+        world=(bool(flags & SPAWNED), _text(header["job"])),
         library=_text(header["library"]),
         is_closed=bool(flags & CLOSED),
         is_finalized=bool(flags & FINALIZED),
@@ -186,7 +179,8 @@ def read_totals(path: Path) -> TotalsFile:
         cost_ticks_call=int(header["cost_ticks_call"]),
         cost_ticks_nonblocking=int(header["cost_ticks_nonblocking"]),
         routines=tuple(
-            _text(name) for name in np.frombuffer(content, f"S{_NAME_BYTES}", n_routines, names)
+            _text(name)
+            for name in np.frombuffer(content, f"S{_NAME_BYTES}", n_routines, int(header["names"]))
         ),
         sites=columns["site"],
         site_places=places["site"],
@@ -194,10 +188,102 @@ def read_totals(path: Path) -> TotalsFile:
         messages=columns["messages"],
         waiting=columns["waiting"],
         communicators=columns["communicator"],
-        frames=columns["frame"],
+        frames=_frames(path, columns["frame"], begin, places["frame"]),
         modules=columns["module"],
-        texts=_texts(path, columns["text"]),
+        texts=_texts(columns["text"]),
     )
+
+
+def _records_at(path: Path, header: np.void) -> tuple[int, int]:
+    """Return where a file's records begin and end.
+
+    Raises:
+        FormatError: its header is damaged.
+    """
+    begin, end, names = (int(header[name]) for name in ("records", "tail", "names"))
+    n_routines = int(header["n_routines"])
+    if n_routines > _ROUTINES_MOST or not (
+        names >= _HEADER_BYTES and names + n_routines * _NAME_BYTES <= begin <= end
+    ):
+        raise FormatError(path, 32, "names and records are where they cannot be")
+    if end > _BYTES_MOST:
+        raise FormatError(path, 56, f"its records end at byte {end}, which no file has")
+    if (end - begin) % RECORD_BYTES or begin % 8:
+        raise FormatError(path, begin, f"no whole number of records of {RECORD_BYTES} bytes")
+    if not _HZ_LEAST <= header["ticks_hz"] <= _HZ_MOST:
+        raise FormatError(path, 88, f"{header['ticks_hz']:g} ticks a second are of no clock")
+    if header["rank"] < -1:
+        raise FormatError(path, 112, f"no process has rank {header['rank']}")
+    return begin, end
+
+
+def _columns(
+    path: Path, content: bytes, begin: int, order: str
+) -> tuple[dict[str, NDArray[np.void]], dict[str, NDArray[np.int64]]]:
+    """Return the records of each kind, and their places among all.
+
+    Raises:
+        FormatError: one is of no kind.
+    """
+    import numpy as np
+
+    records = np.frombuffer(content, np.uint8).reshape(-1, RECORD_BYTES)
+    kinds = records[:, :2].copy().view(f"{order}u2")[:, 0]
+    unknown = np.flatnonzero(kinds > len(_KINDS))
+    if len(unknown):
+        raise FormatError(path, begin + RECORD_BYTES * int(unknown[0]), "a record of no kind")
+    places = {name: np.flatnonzero(kinds == number) for name, (number, _) in _KINDS.items()}
+    columns = {
+        name: records[places[name]].view(_record_dtype(fields, order))[:, 0]
+        for name, (_, fields) in _KINDS.items()
+    }
+    return columns, places
+
+
+def _check_records(
+    path: Path, columns: Mapping[str, NDArray[np.void]], begin: int,
+    places: Mapping[str, NDArray[np.int64]], n_routines: int,
+) -> None:  # fmt: skip
+    """Make sure that numbers are of something.
+
+    Raises:
+        FormatError: one is not.
+    """
+    import numpy as np
+
+    for name, field, most, what in (
+        ("site", "routine", n_routines - 1, "a routine that has no name"),
+        ("size", "routine", n_routines - 1, "a routine that has no name"),
+        ("size", "size_class", _SIZE_CLASS_MOST, "sizes of no class"),
+        ("module", "build_id_bytes", _BUILD_ID_MOST, "a build id that is too long"),
+        ("text", "of", len(_KINDS), "a text of nothing"),
+        ("text", "part", _TEXT_PARTS_MOST - 1, f"a text of more than {_TEXT_PARTS_MOST} parts"),
+    ):
+        wrong = np.flatnonzero(columns[name][field] > most)
+        if len(wrong):
+            raise FormatError(path, begin + RECORD_BYTES * int(places[name][wrong[0]]), what)
+
+
+def _frames(
+    path: Path, frames: NDArray[np.void], begin: int, places: NDArray[np.int64]
+) -> NDArray[np.void]:
+    """Return frames by their numbers: each behind the one that called it.
+
+    Raises:
+        FormatError: one is there twice, or was called by one that came later.
+    """
+    import numpy as np
+
+    order = np.argsort(frames["frame"], kind="stable")
+    in_order = frames[order]
+    numbers, callers = in_order["frame"], in_order["caller"]
+    is_wrong = (callers != NONE) & (callers >= numbers)
+    is_wrong[1:] |= numbers[1:] == numbers[:-1]
+    wrong = order[is_wrong]
+    if len(wrong):
+        offset = begin + RECORD_BYTES * int(places[wrong[0]])
+        raise FormatError(path, offset, "a frame that is there twice, or before its caller")
+    return in_order
 
 
 def _dtype(fields: Iterable[tuple[str, str]], order: str) -> np.dtype[np.void]:
@@ -212,16 +298,13 @@ def _record_dtype(fields: Iterable[tuple[str, str]], order: str) -> np.dtype[np.
     return _dtype([*named, ("rest", f"V{RECORD_BYTES - _dtype(named, order).itemsize}")], order)
 
 
-def _texts(path: Path, parts: NDArray[np.void]) -> Mapping[tuple[str, int], str]:
+def _texts(parts: NDArray[np.void]) -> Mapping[tuple[str, int], str]:
     """Return texts of several records as one."""
     kind_of = {number: name for name, (number, _) in _KINDS.items()}
     pieces: dict[tuple[str, int], dict[int, bytes]] = {}
-    for record in parts:
-        key = (kind_of.get(int(record["of"]), ""), int(record["number"]))
-        number = int(record["part"])
-        if number >= _TEXT_PARTS_MOST:
-            raise FormatError(path, 0, f"a text of more than {_TEXT_PARTS_MOST} parts")
-        pieces.setdefault(key, {})[number] = bytes(record["text"])
+    columns = (parts[name].tolist() for name in ("of", "number", "part", "text"))
+    for of, number, part, text in zip(*columns, strict=True):
+        pieces.setdefault((kind_of.get(of, ""), number), {})[part] = text
     return {
         key: b"".join(own[number] for number in sorted(own)).decode("utf-8", "replace")
         for key, own in pieces.items()

@@ -91,9 +91,8 @@ def compile_trace_library(header: Header, parts: Parts, archive: Path, folder: P
     text = wrapper_source(header, fortran_source(header))
     source.write_text(f"#define GN_MPI_TRACE 1\n{text}", encoding="utf-8")
     whole = ["-Wl,--whole-archive", str(archive), "-Wl,--no-whole-archive"]
-    compile_shared(
-        header.compiler, source, folder / SHARED, parts, [*whole, "-Wl,-soname," + SHARED]
-    )
+    words = [*whole, "-Wl,-soname," + SHARED]
+    compile_shared(header.compiler, source, folder / SHARED, parts, words)
     _compile_static(header.compiler, source, parts, archive, folder)
     source.unlink()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from gnomon.mpi.byte_rules import c_expression, rule_of
 from gnomon.mpi.header import MPICH
+from gnomon.mpi.routine_tables import CHAIN, next_functions, number_constants
 from gnomon.mpi.routines import (
     BLOCKING,
     ONE_SIDED,
@@ -35,6 +36,7 @@ _TOOL_INTERFACE = "MPI_T_"
 # Routines that begin MPI in a process, and those that end it.
 UP = ("MPI_Init", "MPI_Init_thread", "MPI_Session_init")
 DOWN = ("MPI_Finalize", "MPI_Session_finalize", "MPI_Abort")
+NEVER_RETURN = ("MPI_Abort",)
 # Of other classes, those that programs call in their innermost loops.
 _QUICK = ("MPI_Comm_rank", "MPI_Comm_size", "MPI_Wtime")
 # MPI_Comm_c2f and its kin are asked about MPI_COMM_NULL, too.
@@ -144,14 +146,16 @@ def wrapper_source(header: Header, fortran: str = "") -> str:
             "",
             '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"',
             "",
-            *_numbers(names(header)),
+            *number_constants((name, identifier(name)) for name in names(header)),
             '#include "wrapper.h"',
             "",
             _prologue(),
             *(f"#pragma weak P{name}" for name in weak),
             "",
+            *next_functions((it.function.name, it.identifier) for it in wrapped),
             "#pragma GCC visibility push(default)",
             "",
+            CHAIN,
             in_parts([(wrapper.routine, _definition(wrapper)) for wrapper in wrapped]),
             fortran,
             "#pragma GCC visibility pop",
@@ -180,24 +184,6 @@ def _features(header: Header) -> list[str]:
     return [f"#define {it} 1" for it in defined]
 
 
-def _numbers(all_names: Collection[str]) -> list[str]:
-    numbers = [
-        f"\t{identifier(name)} = {number}," for number, name in enumerate(all_names) if number
-    ]
-    texts = [f'\t"{name}",' for name in all_names]
-    return [
-        "enum gn_mpi_id {",
-        *numbers,
-        f"\tGN_MPI_ROUTINES = {len(all_names)}, /* one more than the highest */",
-        "};",
-        "",
-        "static const char *const gn_mpi_names[GN_MPI_ROUTINES] __attribute__((unused)) = {",
-        *texts,
-        "};",
-        "",
-    ]
-
-
 def _prologue() -> str:
     from pathlib import Path
 
@@ -217,7 +203,7 @@ def _call(function: Function, replaced: str = "") -> str:
     # Of a variadic one (MPI_Pcontrol) the rest cannot be passed on: its level is all that MPI
     # itself looks at, for the standard leaves the others to profilers.
     passed = ["gn_status" if it.name == replaced else it.name for it in function.arguments]
-    return f"P{function.name}({', '.join(passed)})"
+    return f"gn_next_{function.name}({', '.join(passed)})"
 
 
 def _body(wrapper: Wrapper) -> list[str]:
@@ -233,6 +219,14 @@ def _body(wrapper: Wrapper) -> list[str]:
     lines += [f"if (!{verb(routine, 'begin')}(&gn_call, {wrapper.identifier}, GN_PLACE))"]
     lines += [f"\t{plain}", *own.before, *_before(wrapper), *waiting[1:]]
     lines += ["gn_mpi_down(&gn_call);"] if function.name in DOWN else []
+    if function.name in NEVER_RETURN:
+        return [
+            *lines,
+            *_after(wrapper, ""),
+            "gn_mpi_stop(&gn_call);",
+            "gn_mpi_end(&gn_call);",
+            plain,
+        ]
     lines.append(f"{'gn_result = ' if returns else ''}{_call(function, own.replaced)};")
     lines += [f"{verb(routine, 'stop')}(&gn_call);", *own.after]
     lines += _if_successful(function, _after(wrapper, own.status))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.model.tables import PATHS, Cell, Table
@@ -21,7 +21,7 @@ class PathNumbers:
     """The paths so far, in the order of their numbers.
 
     Args:
-        region: of the root, path 0, which the roots of all sets are.
+        region: of the root, path 0, which the roots of all sets are but those of divisions.
     """
 
     def __init__(self, region: int) -> None:
@@ -30,12 +30,15 @@ class PathNumbers:
         # Of the first ones: others are added when they are looked for.
         self._numbers: dict[tuple[int, int], int] = {}
 
-    def add(self, paths: Table, regions: Sequence[int]) -> Sequence[int]:
+    def add(
+        self, paths: Table, regions: Sequence[int], own_roots: Container[int] = ()
+    ) -> Sequence[int]:
         """Take in a set's paths and return their numbers, in their order.
 
         Args:
             paths: parents before their children.
             regions: the new number of each path's region.
+            own_roots: the regions whose paths are roots of their own, where they are any.
 
         Raises:
             KeyError: a parent is not before its child; its argument is the parent.
@@ -51,7 +54,8 @@ class PathNumbers:
             paths.values("path"), paths.values("parent"), regions, strict=True
         ):
             key = (-1 if parent == -1 else own[parent]), region
-            number = 0 if parent == -1 else self._numbers.setdefault(key, len(self._numbers))
+            is_root = parent == -1 and region not in own_roots
+            number = 0 if is_root else self._numbers.setdefault(key, len(self._numbers))
             if number == len(self._parents):
                 self._parents.append(key[0])
                 self._regions.append(region)

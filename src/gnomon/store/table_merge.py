@@ -112,7 +112,7 @@ def merged(
                 for each in sets]  # fmt: skip
         folder = None if folder is None else folder.absolute()
     with _workers(math.ceil(len(sets) / SETS_PER_BATCH), executor) as workers:
-        small, numbered = _numbered(sets, root, workers, tell)
+        small, numbered = _numbered(sets, root, kinds, workers, tell)
     alone = None if root.is_job else _as_it_is(numbered)
     if alone is not None:
         return MergedTables((*small, *alone), {})
@@ -189,21 +189,25 @@ def _done(
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def _numbers_of(root: RunRoot, sets: Sequence[TableSet]) -> BatchNumbers:
-    return batch_numbers(sets, root.program, root.module)
+def _numbers_of(root: RunRoot, kinds: RegionKinds, sets: Sequence[TableSet]) -> BatchNumbers:
+    return batch_numbers(sets, root.program, root.module, kinds)
 
 
 def _numbered(
-    sets: Sequence[TableSet], root: RunRoot, executor: Executor | None, tell: Tell
+    sets: Sequence[TableSet],
+    root: RunRoot,
+    kinds: RegionKinds,
+    executor: Executor | None,
+    tell: Tell,
 ) -> tuple[tuple[Table, ...], list[NumberedSet]]:
     """Return the small tables of all sets, and each set with the numbers of its rows in them."""
     batches = [sets[at : at + SETS_PER_BATCH] for at in range(0, len(sets), SETS_PER_BATCH)]
     # A batch that is alone has its numbers already.
-    numbering = None if len(batches) == 1 else Numbering(root.program, root.module)
+    numbering = None if len(batches) == 1 else Numbering(root.program, root.module, kinds)
     locations = Locations(root.program, root.host)
     tables: tuple[Table, ...] = ()
     numbered = []
-    do = bound(_numbers_of, root)
+    do = bound(_numbers_of, root, kinds)
     for batch, result in zip(
         batches, _done(do, batches, executor, tell, "reading what was measured"), strict=True
     ):
@@ -215,7 +219,8 @@ def _numbered(
                 for shape in shapes
             )
         for each, about in zip(batch, result.sets, strict=True):
-            maps = {**shapes[about.shape], LOCATIONS.name: locations.add(about.locations)}
+            places = locations.add(about.locations, knows_ranks=each.knows_ranks)
+            maps = {**shapes[about.shape], LOCATIONS.name: places}
             numbered.append(NumberedSet(each, maps, dict(about.rows)))
     if numbering is not None:
         tables = numbering.tables()

@@ -2,7 +2,8 @@
 
 What is the same gets one number: a process or thread by its host and number, a region by all its
 columns, a path by its parent and region, a metric by its name, unit and how it was measured. The
-roots of all are one: what was started. Numbers are given in the order of the sets.
+roots of all are one, what was started, but for those of divisions, which are none of its parts
+(`RegionKind.is_division`). Numbers are given in the order of the sets.
 
 The sets of a job are alike: of those whose small tables have the same bytes one is looked at.
 """
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import usual_aggregation
+from gnomon.model.region_kinds import OWN_KINDS, RegionKinds
 from gnomon.model.tables import (
     ALL_SCHEMAS,
     LOCATIONS,
@@ -161,11 +163,13 @@ class Numbering:
     """One numbering of regions, paths, metrics and the like; locations are not among them.
 
     Args:
-        program: the name of what was started, the root of all paths.
+        program: the name of what was started, the root of all paths but those of divisions.
         module: its path.
+        kinds: what regions may be.
     """
 
-    def __init__(self, program: str, module: str) -> None:
+    def __init__(self, program: str, module: str, kinds: RegionKinds = OWN_KINDS) -> None:
+        self._kinds = kinds
         self._keys: dict[str, dict[Key, int]] = {name: {} for name in _SHARED - {PATHS.name}}
         self._rows: dict[str, list[Key]] = {name: [] for name in self._keys}
         region = self._number(REGIONS, (_ROOT_NAME, program, module, "", 0, None))
@@ -223,13 +227,19 @@ class Numbering:
         paths = tables.get(PATHS.name, Table(PATHS))
         regions_of, parents = paths.values("region"), paths.values("parent")
         of_region: dict[Cell, int] = {}
-        below = (one for one, at in zip(regions_of, parents, strict=True) if at != -1)
+        divisions = {own for own, key in keys.items() if self._kinds.of(str(key[0])).is_division}
+        below = (
+            one for one, at in zip(regions_of, parents, strict=True) if at != -1 or one in divisions
+        )
         try:
             for region in dict.fromkeys(below):
                 of_region[region] = self._number(REGIONS, keys[region])
             for region in dict.fromkeys(regions_of):
                 of_region.setdefault(region, 0)
-            of_path = self._paths.add(paths, [of_region[region] for region in regions_of])
+            own_roots = {of_region[region] for region in divisions if region in of_region}
+            of_path = self._paths.add(
+                paths, [of_region[region] for region in regions_of], own_roots
+            )
         except KeyError as error:
             raise RunDirectoryError(
                 f"{origin}: it is damaged: a path refers to number {error.args[0]}, which it does "
@@ -264,7 +274,9 @@ def _numbers(own: Sequence[Cell], new: Sequence[int]) -> Numbers:
     )
 
 
-def batch_numbers(sets: Sequence[TableSet], program: str, module: str) -> BatchNumbers:
+def batch_numbers(
+    sets: Sequence[TableSet], program: str, module: str, kinds: RegionKinds = OWN_KINDS
+) -> BatchNumbers:
     """Return one numbering of several sets.
 
     Raises:
@@ -272,7 +284,7 @@ def batch_numbers(sets: Sequence[TableSet], program: str, module: str) -> BatchN
         RunDirectoryError: tables do not fit together.
         OSError: a file cannot be read.
     """
-    numbering = Numbering(program, module)
+    numbering = Numbering(program, module, kinds)
     shapes: list[Maps] = []
     of_content: dict[tuple[bytes, ...], int] = {}
     set_numbers = []
@@ -330,14 +342,23 @@ class Locations:
         self._place({"kind": "command", "host": host, "rank": -1, "pid": -1, "tid": -1,
                      "name": program}, -1)  # fmt: skip
 
-    def add(self, locations: Table) -> Numbers:
-        """Take in a set's locations, parents before their children; return its numbers."""
+    def add(self, locations: Table, *, knows_ranks: bool = False) -> Numbers:
+        """Take in a set's locations, parents before their children; return its numbers.
+
+        Args:
+            locations: of the set.
+            knows_ranks: of processes it has the ranks from MPI itself, not by their environment.
+        """
         new: dict[Cell, int] = {}
         rows = list(locations.dicts())
-        of_task = any(row["kind"] == "rank" for row in rows)
+        # Ranks without a host are those that messages go to.
+        of_task = any(row["kind"] == "rank" and row["host"] for row in rows)
         for row in rows:
             parent = -1 if row["kind"] == "command" else new.get(row["parent"], 0)
-            new[row["location"]] = self._place(row, parent, of_task=of_task)
+            location = new[row["location"]] = self._place(row, parent, of_task=of_task)
+            rank = int(row["rank"] or 0)
+            if knows_ranks and row["kind"] == "process" and rank >= 0:
+                self.rows[location]["rank"] = rank
         return _numbers(list(new), list(new.values()))
 
     def _place(self, row: Mapping[str, Any], parent: int, *, of_task: bool = False) -> int:
@@ -369,9 +390,9 @@ class Locations:
         """Return the table."""
         table = Table(LOCATIONS)
         for row in self.rows:
-            # libhpm tells a process's rank; its threads have the same.
+            # libhpm tells a process's rank, and so does MPI; its threads have the same.
             above = self.rows[row["parent"]] if row["parent"] >= 0 else row
-            if row["rank"] < 0 and row["kind"] == "thread":
-                row["rank"] = above["rank"]
+            if row["kind"] == "thread" and (row["rank"] < 0 or above["kind"] == "process"):
+                row["rank"] = above["rank"] if above["rank"] >= 0 else row["rank"]
             table.add(**row)
         return table

@@ -20,12 +20,14 @@ class TableSet(NamedTuple):
         file: of record blocks, where they are instead.
         rank: of a job, of which the command of the set is a rank; -1 for none.
         name: whose rows they are, for messages; "" for none.
+        knows_ranks: they have the ranks of processes from MPI itself.
     """
 
     tables: tuple[Table, ...] = ()
     file: Path | None = None
     rank: int = -1
     name: str = ""
+    knows_ranks: bool = False
 
     @classmethod
     def of(cls, tables: Iterable[Table], file: Path) -> TableSet:

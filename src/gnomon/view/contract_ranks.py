@@ -94,6 +94,8 @@ class RankValues(TypedDict):
     """Of the bands of the first series, then of the second, ..."""
     middle: Floats
     most: Floats
+    outliers: Ints
+    """How many ranks of a band stand out, likewise."""
     outlierSeries: Ints
     """Which series an outlier is of: those farthest from the median of each."""
     outlierPlace: Ints

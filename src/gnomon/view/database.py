@@ -134,6 +134,20 @@ class Tables:
             raise self._refusal(error) from None
         return {name: np.ma.getdata(column) for name, column in by_name.items()}
 
+    def columns(self, sql: str) -> Arrays:
+        """Return the columns of a result, a number that is NULL as NaN; raises as `arrays`."""
+        try:
+            with self._cursor() as cursor:
+                by_name = cursor.execute(sql).fetchnumpy()
+        except _FAILURES as error:
+            raise self._refusal(error) from None
+        return {
+            name: np.ma.filled(column.astype(np.float64), np.nan)
+            if isinstance(column, np.ma.MaskedArray) and column.dtype != np.object_
+            else np.ma.getdata(column)
+            for name, column in by_name.items()
+        }
+
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query's result; raises as `arrays`."""
         try:

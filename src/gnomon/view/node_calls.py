@@ -6,6 +6,7 @@ import numpy as np
 
 from gnomon.model.array_types import Floats
 from gnomon.model.metric import Aggregation
+from gnomon.mpi import mpi_metrics
 from gnomon.view import node_values
 from gnomon.view.open_run import OpenRun
 from gnomon.view.tree import CALLERS
@@ -26,7 +27,9 @@ def node_calls(opened: OpenRun, by: str) -> Floats:
     # Functions and sections may have no metric in common.
     known = opened.known()
     others = [number for number, one in known.items() if one.has_regions]
-    for number in dict.fromkeys([opened.first_metric(), *others[:1]]):
+    # Calls of MPI have no metric in common with either.
+    of_mpi = [one.metric for one in opened.data.metrics if one.name == mpi_metrics.TIME]
+    for number in dict.fromkeys([opened.first_metric(), *others[:1], *of_mpi]):
         if number < 0:
             continue
         rows = opened.rows(number)

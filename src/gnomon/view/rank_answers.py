@@ -105,6 +105,8 @@ def ranks(opened: OpenRun, asked: QueryParams) -> Response:
     keys = rank_values.keys_of(
         asked.get("series", ""), rank_values.first_series(data, opened.first_metric())
     )
+    if not keys:
+        raise UsageError(f"{opened.title}: it has no metrics")
     columns = [_series(opened, places, key) for key in keys]
     by = asked.get("sort", RANK)
     of_key = None if by in (RANK, rank_values.HOST) else _series(opened, places, by)
@@ -116,10 +118,14 @@ def ranks(opened: OpenRun, asked: QueryParams) -> Response:
     if not 0 <= begin <= end <= places.n:
         raise UsageError(f"from {begin} to {end}: there are {places.n} ranks, from 0 on")
     many = max(1, min(request_params.integer(asked, "bands", _BANDS), rank_values.BANDS_MOST))
-    bands = [rank_values.bands(one.value[order], begin, end, many) for one in columns]
-    edges = rank_values.bands(np.zeros(places.n), begin, end, many).edges
+    elapsed_ns = opened.once("elapsed", lambda: rank_values.longest_ns(data, places))
+    flags = [rank_values.outliers_of(one, elapsed_ns) for one in columns]
+    bands = [
+        rank_values.bands(one.value[order], stands_out[order], begin, end, many)
+        for one, stands_out in zip(columns, flags, strict=True)
+    ]
+    edges = bands[0].edges
     first = order[edges[:-1]]
-    flags = [rank_values.outliers_of(one.value) for one in columns]
     header = {
         "n": len(first), "what": places.what, "ranks": places.n, "hosts": places.hosts,
         "series": [
@@ -133,6 +139,7 @@ def ranks(opened: OpenRun, asked: QueryParams) -> Response:
         "least": _joined([one.least for one in bands]),
         "middle": _joined([one.middle for one in bands]),
         "most": _joined([one.most for one in bands]),
+        "outliers": np.concatenate([one.outliers for one in bands]),
         **_outliers(places, columns, flags, order, own),
     }  # fmt: skip
     return packed(header, arrays)
@@ -153,7 +160,7 @@ def _series(opened: OpenRun, places: Ranks, key: str) -> Series:
 
 
 def _joined(parts: Sequence[Floats]) -> Floats:
-    return np.concatenate(parts) if parts else np.zeros(0)
+    return np.concatenate(parts)
 
 
 def _summary(series: Series, outliers: int) -> dict[str, Any]:

@@ -6,17 +6,21 @@ without ranks has its processes instead.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.metrics.outliers import outliers
 from gnomon.model import forest
-from gnomon.model.array_types import Flags, Floats, Ints, Longs
+from gnomon.model.array_types import Cells, Flags, Floats, Ints, Longs
 from gnomon.model.metric import Metric
+from gnomon.model.value import How
 from gnomon.mpi import mpi_metrics
+from gnomon.mpi.mpi_sums import MpiSums
 from gnomon.named_tuple import NamedTuple
+from gnomon.view.database import Tables
 from gnomon.view.messages import run_of_each
 from gnomon.view.run_metadata import Dataset, positions
 
@@ -29,8 +33,14 @@ COMPUTING = "computing"
 RANK, HOST = "rank", "host"
 """What ranks are sorted by, beside the keys of series."""
 
-_FIRST = (mpi_metrics.TIME, COMPUTING, mpi_metrics.WAITING, mpi_metrics.SENT, mpi_metrics.RECEIVED)
+WAITING = "waiting"
+"""The key of the time in which a rank waits in collective operations for the last one to come."""
+
+_FIRST = (mpi_metrics.TIME, COMPUTING, WAITING, mpi_metrics.SENT, mpi_metrics.RECEIVED)
+_RECORDED = {COMPUTING: mpi_metrics.ELAPSED, WAITING: mpi_metrics.TIME}
 _WIDEST = ("rank", "process", "thread")
+_TIMES = {"ns": 1.0, "s": 1e9}
+_OF_ELAPSED_LEAST, _OF_MEDIAN_LEAST = 0.02, 0.1
 
 
 class Ranks(NamedTuple):
@@ -62,7 +72,7 @@ class Series(NamedTuple):
     """A value of each rank.
 
     Attributes:
-        key: a metric's number, or `COMPUTING`.
+        key: a metric's number, `COMPUTING` or `WAITING`.
         title: what people call it.
         unit, how: of the values.
         value: NaN where there is none.
@@ -81,12 +91,14 @@ class Bands(NamedTuple):
     Attributes:
         edges: the places where bands begin, and at the end where the last one ends.
         least, middle, most: of each band.
+        outliers: how many of each band stand out of all ranks.
     """
 
     edges: Longs
     least: Floats
     middle: Floats
     most: Floats
+    outliers: Ints
 
 
 def ranks_of(data: Dataset) -> Ranks:
@@ -128,11 +140,13 @@ def ranks_of(data: Dataset) -> Ranks:
 def first_series(data: Dataset, first_metric: int) -> list[str]:
     """Return the keys of what is shown first: of MPI, else the run's first metric."""
     by_name = _of_mpi(data)
-    keys = [
-        name if name == COMPUTING else str(by_name[name].metric)
-        for name in _FIRST
-        if name in by_name or (name == COMPUTING and mpi_metrics.ELAPSED in by_name)
-    ]
+    recorded = data.tables.arrays("SELECT DISTINCT metric FROM profile WHERE metric IS NOT NULL")
+    with_values = set(recorded["metric"].tolist())
+    keys = []
+    for name in _FIRST:
+        metric = by_name.get(_RECORDED.get(name, name))
+        if metric is not None and metric.metric in with_values:
+            keys.append(name if name in _RECORDED else str(metric.metric))
     if not keys and first_metric >= 0:
         keys = [str(first_metric)]
     return keys
@@ -151,12 +165,50 @@ def series(data: Dataset, ranks: Ranks, key: str) -> Series:
             whole, calls = by_name[mpi_metrics.ELAPSED], by_name[mpi_metrics.TIME]
         except KeyError:
             raise UsageError(f"{data.name}: it has no times of MPI") from None
-        value = _values(data, ranks, whole) - np.nan_to_num(_values(data, ranks, calls))
-        return Series(key, "time outside of MPI", calls.unit, calls.how, value)
+        inside = np.nan_to_num(_values(data, ranks, calls))
+        # What is before the one and after the other is no part of the time between them.
+        before = np.isin(data.regions.name, mpi_metrics.OUTSIDE)
+        before &= data.regions.kind == mpi_metrics.CALL
+        beyond = _values_of(data, ranks, calls, np.flatnonzero(before[data.paths.region]))
+        value = _values(data, ranks, whole) - (inside - np.nan_to_num(beyond))
+        # Several threads of a rank may be in MPI at the same time.
+        return Series(key, "time outside of MPI", calls.unit, calls.how, np.maximum(value, 0.0))
+    if key == WAITING:
+        return _waiting(data, ranks)
     metric = data.metric_of.get(int(key)) if key.isascii() and key.isdigit() else None
     if metric is None:
         raise UsageError(f"{data.name}: there is no metric {key[:40]!a}")
     return Series(key, metric.name, metric.unit, metric.how, _values(data, ranks, metric))
+
+
+class _Queries(NamedTuple):
+    """The tables of a run as sums of MPI ask them."""
+
+    head: Mapping[str, Any]
+    tables: Tables
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        return self.tables.rows(sql)
+
+    def columns(self, sql: str) -> dict[str, Cells]:
+        return self.tables.columns(sql)
+
+
+def _waiting(data: Dataset, ranks: Ranks) -> Series:
+    """Return what `gnomon report RUN mpi` has: measured by a barrier, or else estimated."""
+    sums = MpiSums(_Queries({"repetitions": data.repetitions}, data.tables))
+    if not sums.is_there:
+        raise UsageError(f"{data.name}: it has no times of MPI")
+    rows = sums.waiting()
+    number = np.array([one.location for one in data.locations], dtype=np.int32)
+    location = positions(number, rows["location"])
+    unit = np.where(location >= 0, ranks.of_location[location], -1)
+    wanted = (unit >= 0) & np.isfinite(rows["waiting"])
+    value = np.bincount(unit[wanted], weights=rows["waiting"][wanted], minlength=ranks.n)
+    count = np.bincount(unit[wanted], minlength=ranks.n)
+    how = How.COUNTED if sums.is_measured else How.ESTIMATED
+    waited = np.where(count > 0, value / float(data.repetitions), np.nan).astype(np.float64)
+    return Series(WAITING, "waiting in collectives", "s", how.value, waited)
 
 
 def _of_mpi(data: Dataset) -> dict[str, Metric]:
@@ -174,13 +226,18 @@ def _values(data: Dataset, ranks: Ranks, metric: Metric) -> Floats:
     path = positions(data.paths.number, with_values["path"])
     group[path[path >= 0]] = 0
     outermost = forest.first_of_their_kind(group, data.paths.parent, data.walk)
+    return _values_of(data, ranks, metric, np.flatnonzero(outermost))
+
+
+def _values_of(data: Dataset, ranks: Ranks, metric: Metric, paths: Longs) -> Floats:
+    """Return the sums of a metric over paths at each rank, averages over executions."""
     together = "SUM" if metric.is_additive and not metric.is_elapsed else "MAX"
     rows = data.tables.arrays(
         f"SELECT location, {together}(inclusive) AS value, "
         "COUNT(DISTINCT repetition) AS executions "
         "FROM profile WHERE metric = ? AND path IN (SELECT unnest(?::INTEGER[])) "
         "AND location IS NOT NULL AND isfinite(inclusive) GROUP BY location",
-        [metric.metric, data.paths.number[outermost].tolist()],
+        [metric.metric, data.paths.number[paths].tolist()],
     )
     number = np.array([one.location for one in data.locations], dtype=np.int32)
     location = positions(number, rows["location"])
@@ -219,11 +276,12 @@ def sorted_ranks(ranks: Ranks, by: str, of_key: Series | None, *, descending: bo
     return order[::-1] if descending else order
 
 
-def bands(values: Floats, begin: int, end: int, many: int) -> Bands:
+def bands(values: Floats, stands_out: Flags, begin: int, end: int, many: int) -> Bands:
     """Return what values are like from one place to before another.
 
     Args:
         values: in the order of the places.
+        stands_out: which of them are outliers.
         begin: the first place.
         end: behind the last one.
         many: so many bands at most.
@@ -238,14 +296,40 @@ def bands(values: Floats, begin: int, end: int, many: int) -> Bands:
     first = edges[:-1] - begin
     last = first + np.maximum(count - 1, 0)
     middle = (ordered[(first + last) // 2] + ordered[(first + last + 1) // 2]) / 2
-    return Bands(edges, ordered[first], middle, ordered[last])
+    outlying = np.bincount(band[stands_out[begin:end]], minlength=len(edges) - 1)
+    return Bands(edges, ordered[first], middle, ordered[last], outlying.astype(np.int32))
 
 
-def outliers_of(value: Floats) -> Flags:
-    """Return which ranks stand out of the others, as `gnomon report RUN mpi` has it."""
+def longest_ns(data: Dataset, ranks: Ranks) -> float | None:
+    """Return the longest time between MPI_Init and MPI_Finalize; None where it is not known."""
+    metric = _of_mpi(data).get(mpi_metrics.ELAPSED)
+    elapsed = np.zeros(0) if metric is None else _values(data, ranks, metric)
+    has_value = elapsed[~np.isnan(elapsed)]
+    return float(has_value.max()) if len(has_value) else None
+
+
+def outliers_of(column: Series, elapsed_ns: float | None) -> Flags:
+    """Return which ranks stand out of the others, by the rule of `gnomon report RUN mpi`.
+
+    Times that differ by less than a part of the program's time matter to nobody, of others less
+    than a part of the median.
+
+    Args:
+        column: the values.
+        elapsed_ns: the program's time, None where it is not known: the largest value then.
+    """
+    value = column.value
     flags = np.zeros(len(value), dtype=bool)
-    known = np.flatnonzero(~np.isnan(value))
-    flags[known] = outliers(value[known])
+    has_value = np.flatnonzero(~np.isnan(value))
+    if not len(has_value):
+        return flags
+    least = _OF_MEDIAN_LEAST * abs(float(np.median(value[has_value])))
+    if column.unit in _TIMES:
+        longest = float(np.abs(value[has_value]).max())
+        if elapsed_ns is not None:
+            longest = elapsed_ns / _TIMES[column.unit]
+        least = _OF_ELAPSED_LEAST * longest
+    flags[has_value] = outliers(value[has_value], least)
     return flags
 
 

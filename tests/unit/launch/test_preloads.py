@@ -41,6 +41,13 @@ def test_the_users_own_stay_first(
     assert found == {"LD_PRELOAD": expected.format(one=one, two=two)}
 
 
+def test_what_is_to_come_first_comes_before_the_users(libraries: tuple[str, str]) -> None:
+    one, two = libraries
+    additions = [EnvironmentAdditions("a", {}, [one]), EnvironmentAdditions("b", {}, [two], True)]
+    assert variables(additions, [b"LD_PRELOAD=x.so"]) == {"LD_PRELOAD": f"{two}:x.so:{one}"}
+    assert variables(additions, []) == {"LD_PRELOAD": f"{two}:{one}"}
+
+
 def test_what_the_user_preloads_already_is_not_loaded_again(libraries: tuple[str, str]) -> None:
     one, two = libraries
     found = variables(

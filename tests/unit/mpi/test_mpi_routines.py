@@ -19,6 +19,7 @@ from gnomon.mpi.routines import (
     PROCESS,
     by_name,
     extension,
+    may_wait_for_all,
     predefined_functions,
     routines,
 )
@@ -132,3 +133,10 @@ def test_an_extension_is_known_by_what_the_standard_made_of_it() -> None:
 
     assert (bcast.number, bcast.mode, bcast.routine_class) == (700, PERSISTENT, COLLECTIVE)
     assert (own.number, own.is_known, own.routine_class) == (701, False, COMMUNICATOR)
+
+
+def test_who_waits_for_all_is_known_by_the_name_alone() -> None:
+    own = {it.name for it in routines() if it.may_wait_for_all}
+    assert {it.name for it in routines() if may_wait_for_all(it.name)} == own
+    assert {"MPI_Allreduce", "MPI_Bcast_c", "MPI_Barrier"} <= own
+    assert not {"MPI_Ibarrier", "MPI_Bcast_init", "MPI_Neighbor_alltoall", "MPI_Send"} & own

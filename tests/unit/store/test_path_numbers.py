@@ -58,3 +58,14 @@ def test_paths_that_are_there_twice_have_one_number() -> None:
     rows = [(0, -1, 1), *((number, 0, number % 3) for number in range(1, MANY))]
     numbers = PathNumbers(1).add(Table(PATHS, rows), [region for _, _, region in rows])
     assert numbers[:8] == [0, 1, 2, 3, 1, 2, 3, 1]
+
+
+@pytest.mark.parametrize("many", [path_numbers._MANY, 1])
+def test_roots_of_divisions_are_their_own(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(path_numbers, "_MANY", many)
+    numbers = PathNumbers(1)
+    rows = [(0, -1, 1), (1, 0, 2), (2, -1, 5), (3, 2, 6), (4, -1, 7)]
+    for _ in range(2):
+        added = numbers.add(Table(PATHS, rows), [region for _, _, region in rows], {5})
+        assert list(added) == [0, 1, 2, 3, 0]
+    assert numbers.table().rows == [(0, -1, 1), (1, 0, 2), (2, -1, 5), (3, 2, 6)]

@@ -220,3 +220,20 @@ def test_tasks_in_containers_have_the_same_process_numbers() -> None:
     assert found[("process", 0, False)] == (4, 4)
     assert found[("process", 1, False)] == (5, 5)
     assert found[("command", -1, True)] == (30, 21)
+
+
+def test_ranks_that_mpi_told_are_believed() -> None:
+    def places(*ranks: int) -> tuple[Table]:
+        table = Table(LOCATIONS)
+        for at, rank in enumerate(ranks):
+            kind = "thread" if at else "process"
+            table.append((at, at - 1, kind, "h", rank, 7, 7 if at else -1, "app"))
+        return (table,)
+
+    of_messages = Table(LOCATIONS, [(5, -1, "rank", "", 0, -1, -1, "rank 0")])
+    by_environment = TableSet(places(3, 3))
+    by_mpi = TableSet((*places(0), of_messages), knows_ranks=True)
+    for sets in ([by_environment, by_mpi], [by_mpi, by_environment]):
+        tables = merged(sets, RunRoot("app", "app", "h", is_job=False)).tables
+        found = [(row["kind"], row["rank"]) for row in rows_of(tables, "locations")]
+        assert sorted(found) == [("command", -1), ("process", 0), ("rank", 0), ("thread", 0)]

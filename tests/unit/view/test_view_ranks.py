@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -53,16 +54,22 @@ def time_of(rank: int) -> float:
 def test_what_is_of_mpi_comes_first(client: Client) -> None:
     found = asked(client, 1)
     titles = [one["title"] for one in found["series"]]
-    assert titles == ["MPI time", "time outside of MPI", "MPI bytes sent"]
+    assert titles == [
+        "MPI time", "time outside of MPI", "waiting in collectives", "MPI bytes sent",
+    ]  # fmt: skip
     assert (found["what"], found["ranks"], found["n"]) == ("rank", 8, 8)
     assert found["rank"].tolist() == list(range(8))
     assert found["hosts"] == ["node0", "node1"]
     assert found["host"].tolist() == [0] * 4 + [1] * 4
     times = [time_of(rank) for rank in range(8)]
-    middle = found["middle"].reshape(3, 8)
+    middle = found["middle"].reshape(4, 8)
     np.testing.assert_allclose(middle[0], times)
     np.testing.assert_allclose(middle[1], ELAPSED_NS - np.array(times))
-    np.testing.assert_array_equal(middle[2], [8.0 * rank for rank in range(8)])
+    # Of MPI_Allreduce, beyond the quickest rank.
+    waited = [nanoseconds(rank, 5) - nanoseconds(0, 5) for rank in range(8)]
+    np.testing.assert_allclose(middle[2], np.array(waited) / 1e9)
+    assert found["series"][2]["how"] == "estimated"
+    np.testing.assert_array_equal(middle[3], [8.0 * rank for rank in range(8)])
     np.testing.assert_array_equal(found["least"], found["most"])
 
 
@@ -139,8 +146,25 @@ def test_what_is_asked_wrongly_is_said(client: Client, query: str, sentence: str
     assert sentence in answer.json["error"]
 
 
+def test_what_is_before_mpi_init_returns_is_not_within(tmp_path: Path) -> None:
+    places = [Place(-1, "command"), *(Place(0, "process", rank) for rank in range(3))]
+    sites = [Region(-1, "hpm", "app"), Region(0, "mpi", "MPI_Init"), Region(0, "mpi", "MPI_Send")]
+    times = {1: 40.0, 2: 7.0, 0: 47.0}
+    values = [Value(at, site, 0, time, time) for at in (1, 2, 3) for site, time in times.items()]
+    values += [Value(at, 0, 1, elapsed, None) for at, elapsed in ((1, 10.0), (2, 20.0), (3, 5.0))]
+    view_runs.write(tmp_path / "init", places, sites, view_messages.METRICS, values)
+    session = Session()
+    session.open([str(tmp_path / "init")])
+    with serving(session) as client:
+        found = asked(client, 1, series="computing")
+    # Threads of rank 2 were in MPI at once for longer than there was time.
+    assert found["middle"].tolist() == [3, 13, 0]
+
+
 def test_a_run_without_mpi_has_no_time_to_compute_with(client: Client) -> None:
     answer = client.ask("/api/runs/4/ranks?series=computing")
+    assert (answer.status, "no times of MPI" in answer.json["error"]) == (400, True)
+    answer = client.ask("/api/runs/4/ranks?series=waiting")
     assert (answer.status, "no times of MPI" in answer.json["error"]) == (400, True)
     answer = client.ask("/api/runs/4/sites?location=1")
     assert (answer.status, "no times of MPI" in answer.json["error"]) == (400, True)
@@ -164,10 +188,13 @@ def test_a_rank_has_its_call_sites(client: Client) -> None:
 
 def test_outliers_are_far_from_the_median() -> None:
     usual = np.array([10.0, 10.1, 9.9, 10.2, 9.8, 10.0, 10.1])
-    assert not outliers(usual).any()
-    assert outliers(np.append(usual, 14.0)).tolist() == [False] * 7 + [True]
-    # All but one are equal: what is less than 5 % off is none.
-    assert not outliers(np.array([100.0] * 9 + [104.0])).any()
-    assert outliers(np.array([100.0] * 9 + [94.0])).tolist() == [False] * 9 + [True]
-    assert outliers(np.array([0.0, 0.0, 0.0, 0.0, 5.0])).tolist() == [False] * 4 + [True]
-    assert outliers(np.array([1.0, 900.0])).tolist() == [False, False]
+    assert not outliers(usual, 0).any()
+    assert outliers(np.append(usual, 14.0), 0).tolist() == [False] * 7 + [True]
+    assert outliers(np.append(usual, 6.0), 0).tolist() == [False] * 7 + [True]
+    # What differs by less than matters is none.
+    assert not outliers(np.append(usual, 14.0), 5).any()
+    # All but one are equal: the mean deviation says what is usual.
+    assert outliers(np.array([0.0] * 9 + [5.0]), 0).tolist() == [False] * 9 + [True]
+    assert not outliers(np.array([3.0] * 9), 0).any()
+    assert not outliers(np.array([1.0, 1.0, 900.0]), 0).any()
+    assert outliers(np.zeros(0), 0).tolist() == []

@@ -259,8 +259,16 @@ def _tell_of_others(part: RunPart, process: ProcessResult) -> None:
 
 def print_summary(assembled: AssembledRun) -> None:
     """Print the summary of a run."""
+    from gnomon.capabilities import CAPABILITIES
     from gnomon.store.reports.run_summary import render_run_summary
     from gnomon.store.run import Run
 
-    run = Run(assembled.path, assembled.head)
-    write_lines(sys.stderr, render_run_summary(run, assembled.tables, width_of(sys.stderr)))
+    run, width = Run(assembled.path, assembled.head), width_of(sys.stderr)
+    used = {one["name"] for one in assembled.head["capabilities"] if one["used"]}
+    told = [
+        line
+        for capability in CAPABILITIES
+        if capability.name in used
+        for line in capability.summary_lines(run, width)
+    ]
+    write_lines(sys.stderr, render_run_summary(run, assembled.tables, width, told))

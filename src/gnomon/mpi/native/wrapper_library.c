@@ -137,8 +137,8 @@ static void *open_named(const char *folders, const char *name, const char **erro
 	for (const char *folder = folders; *folder;) {
 		const size_t length = strcspn(folder, ":");
 
-		if (snprintf(path, sizeof(path), "%.*s/libgnomon_mpi-%s.so", (int)length, folder, name) <
-			    (int)sizeof(path) &&
+		if (snprintf(path, sizeof(path), "%.*s/libgnomon_mpi-%s.so", (int)length, folder,
+			     name) < (int)sizeof(path) &&
 		    !access(path, R_OK)) {
 			/* Data of the MPI that it has not, or has otherwise, is refused here. */
 			library = dlopen(path, RTLD_NOW);
@@ -173,10 +173,11 @@ static void open_wrappers(struct libraries *libraries)
 		snprintf(why, sizeof(why), "the wrappers for %s cannot be loaded: %.400s",
 			 libraries->path, error);
 	else
-		snprintf(why, sizeof(why),
-			 "there are no wrappers for %s (%s); name the compiler wrapper of that MPI: "
-			 "MPICC=mpicc gnomon run",
-			 libraries->path, libraries->identity);
+		snprintf(
+			why, sizeof(why),
+			"there are no wrappers for %s (%s); name the compiler wrapper of that MPI: "
+			"MPICC=mpicc gnomon run",
+			libraries->path, libraries->identity);
 	tell(why);
 }
 
@@ -202,10 +203,34 @@ static uintptr_t nothing(const char *name)
 		       : (uintptr_t)answer_not;
 }
 
+/* The one that comes after the stubs in the order of libraries, unless it is the MPI's own. */
+static void *other_tool(const char *name)
+{
+	symbol_function *next = gn_mpi_dlsym();
+	void *function = next(RTLD_NEXT, name);
+	Dl_info its, own;
+
+	if (!function || !here.mpi || !dladdr(function, &its) ||
+	    !dladdr(next(here.mpi, "PMPI_Init"), &own) || its.dli_fbase == own.dli_fbase)
+		return NULL;
+	return function;
+}
+
+/* Has the wrapper go on to it. */
+static void chain(const char *name, void *tool)
+{
+	void *symbol = gn_mpi_dlsym()(here.wrappers, "gn_mpi_chain");
+	void (*function)(const char *routine, void *tool);
+
+	memcpy(&function, &symbol, sizeof(function));
+	if (symbol)
+		function(name, tool);
+}
+
 uintptr_t gn_mpi_find(const char *name, int *is_final)
 {
 	symbol_function *next = gn_mpi_dlsym();
-	void *symbol = NULL;
+	void *symbol = NULL, *tool;
 
 	pthread_mutex_lock(&lock);
 	if (!here.mpi && find_mpi(&here)) {
@@ -213,8 +238,14 @@ uintptr_t gn_mpi_find(const char *name, int *is_final)
 		open_wrappers(&here);
 	}
 	pthread_mutex_unlock(&lock);
+	tool = strncmp(name, "MPI_", 4) ? NULL : other_tool(name);
 	if (here.wrappers)
 		symbol = next(here.wrappers, name);
+	/* A wrapper cannot pass on arguments that its prototype does not name. */
+	if (symbol && tool && strcmp(name, "MPI_Pcontrol") != 0)
+		chain(name, tool);
+	else if (tool)
+		symbol = tool;
 	if (!symbol)
 		symbol = next(RTLD_NEXT, name);
 	if (!symbol && here.mpi)

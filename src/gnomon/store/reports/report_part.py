@@ -145,10 +145,12 @@ class PartData(NamedTuple):
         rows: one for each thing that has values, with the part's keys. Where they are no sequence
             they are taken one by one, once, and all have the same keys.
         facts: what the document has beside its rows.
+        lists: further rows, by their names in the document, likewise taken once.
     """
 
     rows: Iterable[Mapping[str, Any]]
     facts: Mapping[str, Any] = {}
+    lists: Mapping[str, Iterable[Mapping[str, Any]]] = {}
 
 
 class ReportPart(Protocol):
@@ -208,11 +210,19 @@ def json_pieces(run: Run, part: ReportPart, request: Request, data: PartData) ->
         "argument": request.argument or None,
         "inlined": request.inlined or None,
         **data.facts,
-        "rows": [],
     }
-    yield json.dumps(whole, indent=2).removesuffix("]\n}")
-    separator, end = "\n    ", ""
-    for row in data.rows:
-        yield separator + json.dumps(row)
-        separator, end = ",\n    ", "\n  "
-    yield f"{end}]\n}}\n"
+    yield json.dumps(whole, indent=2).removesuffix("\n}")
+    for name, rows in (*data.lists.items(), ("rows", data.rows)):
+        yield f",\n  {json.dumps(name)}: ["
+        separator, end = "\n    ", ""
+        for row in rows:
+            yield separator + json.dumps(row)
+            separator, end = ",\n    ", "\n  "
+        yield f"{end}]"
+    yield "\n}\n"
+
+
+def lists_of(part: ReportPart) -> Mapping[str, tuple[Key, ...]]:
+    """Return the further lists that a part's document may have, and what their rows have."""
+    lists: Mapping[str, tuple[Key, ...]] = getattr(part, "lists", {})
+    return lists

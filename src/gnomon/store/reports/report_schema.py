@@ -15,6 +15,7 @@ from gnomon.store.reports.report_part import (
     VERSION,
     Key,
     ReportPart,
+    lists_of,
 )
 
 _NUMBER: dict[str, Any] = {"type": ["number", "null"]}
@@ -23,6 +24,15 @@ _NUMBER: dict[str, Any] = {"type": ["number", "null"]}
 def schema(parts: Iterable[ReportPart]) -> dict[str, Any]:
     """Return the schema of the documents of parts."""
     rows = [(part, by) for part in parts for by in _distinct(part)]
+    lists = {
+        name: {
+            "description": f"of the part {part.name}, without --by",
+            "type": "array",
+            "items": _object(keys),
+        }
+        for part in {part.name: part for part, _ in rows}.values()
+        for name, keys in lists_of(part).items()
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A part of a run, as gnomon report --json prints it",
@@ -55,6 +65,7 @@ def schema(parts: Iterable[ReportPart]) -> dict[str, Any]:
                 "type": "array",
                 "items": {"type": "string"},
             },
+            **lists,
             "rows": {"type": "array"},
         },
         "additionalProperties": False,

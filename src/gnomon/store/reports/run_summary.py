@@ -48,13 +48,16 @@ _ROWS_IN_MEMORY = 20_000
 """Of a profile that are looked at one by one; more of them a query adds up sooner."""
 
 
-def render_run_summary(run: Run, tables: Sequence[Table], width: int) -> str:
+def render_run_summary(
+    run: Run, tables: Sequence[Table], width: int, told: Sequence[str] = ()
+) -> str:
     """Return the summary of a run, at most a screen of 24 lines where names are short.
 
     Args:
         run: the run that was written.
         tables: of the model, without those that are too large for memory.
         width: columns of the terminal.
+        told: lines that capabilities have to say, below the times.
     """
     head = run.head
     what = printable(shlex.join(head["command"]))
@@ -62,7 +65,7 @@ def render_run_summary(run: Run, tables: Sequence[Table], width: int) -> str:
     values = _Values(tables, run)
     means = f", means of {values.times} executions" if values.times > 1 else ""
     ended = f"[{exit_text(head)}{ranks}{means}]"
-    first = ["", f"{cut(what, width - len(ended) - 2)}  {ended}", *_times(values, width)]
+    first = ["", f"{cut(what, width - len(ended) - 2)}  {ended}", *_times(values, width), *told]
     last = list(_missing(head, width))
     for note in head["warnings"][:_WARNINGS]:
         last += filled(f"note: {printable(note)}", width, "", "      ")

@@ -316,6 +316,8 @@ export interface RankValues {
   least: Float64Array;
   middle: Float64Array;
   most: Float64Array;
+  /** How many ranks of a band stand out, likewise. */
+  outliers: Int32Array;
   /** Which series an outlier is of: those farthest from the median of each. */
   outlierSeries: Int32Array;
   outlierPlace: Int32Array;

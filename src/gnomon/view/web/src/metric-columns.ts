@@ -11,6 +11,7 @@ export interface MetricColumn {
 }
 
 const SEPARATOR = "|";
+const MPI_COLUMNS = ["MPI time", "MPI bytes sent", "MPI bytes received", "MPI waiting time"];
 
 export function columnKey(shown: MetricColumn): string {
   return `${shown.part === "inclusive" ? "i" : "e"}:${shown.metric.name}`;
@@ -37,6 +38,12 @@ export function parseColumns(param: string, metrics: readonly Metric[]): MetricC
 export function defaultColumns(metrics: readonly Metric[], first: number, room: number, by = "region"): MetricColumn[] {
   const main = metrics.find((metric) => metric.metric === first) ?? metrics[0];
   if (!main) return [];
+  const ofCalls = by === "routine" ? metrics.filter((metric) => metric.component === "mpi" && metric.hasRegions) : [];
+  if (ofCalls.length > 0) {
+    // Calls of MPI have what they did as a whole: nothing that is measured is within them.
+    const named = MPI_COLUMNS.flatMap((name) => ofCalls.find((metric) => metric.name === name) ?? []);
+    return (named.length > 0 ? named : ofCalls).slice(0, room).map((metric) => ({ metric, part: "inclusive" }));
+  }
   const columns: MetricColumn[] = [{ metric: main, part: "inclusive" }];
   const part = main.hasRegions && by !== "rank" ? "exclusive" : "inclusive";
   if (part === "exclusive") columns.push({ metric: main, part });

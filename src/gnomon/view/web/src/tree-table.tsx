@@ -52,6 +52,7 @@ const ROW_PX = 22;
 const HEAD_PX = 40;
 const HEAD_OF_PLACES_PX = 54;
 const LEAST_NAME_PX = 150;
+const CALLS_PX = 76;
 const LEAST_NUMBER_PX = 68;
 const MOST_TITLE_PX = 130;
 
@@ -126,8 +127,8 @@ export function TreeTable(props: Props) {
   };
 
   const widths = useMemo(() => columns.map(columnWidth), [columns]);
-  const grid = `minmax(${LEAST_NAME_PX}px, 1fr) ${hasCalls ? "60px " : ""}${widths.map((width) => `${width}px`).join(" ")}`;
-  const least = LEAST_NAME_PX + (hasCalls ? 60 : 0) + widths.reduce((sum, width) => sum + width, 0);
+  const grid = `minmax(${LEAST_NAME_PX}px, 1fr) ${hasCalls ? `${CALLS_PX}px ` : ""}${widths.map((width) => `${width}px`).join(" ")}`;
+  const least = LEAST_NAME_PX + (hasCalls ? CALLS_PX : 0) + widths.reduce((sum, width) => sum + width, 0);
 
   const head = columns.some(locationNote) ? HEAD_OF_PLACES_PX : HEAD_PX;
   const title = (key: string, label: preact.ComponentChildren, hint: string, kind: string) => (

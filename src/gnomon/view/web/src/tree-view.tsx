@@ -42,7 +42,7 @@ export function TreeView(props: ViewProps) {
     const requested = parseColumns(params["columns"] ?? "", metrics);
     if (requested.length > 0) return requested;
     // A thread of a sampled run has a call tree, and other places what runs in them.
-    return defaultColumns(metrics, run.firstMetric, room, groupings.includes(GROWS) ? "region" : by);
+    return defaultColumns(metrics, run.firstMetric, room, groupings.includes(GROWS) && by === "rank" ? "region" : by);
   }, [params["columns"], metrics, run.firstMetric, room, by]);
 
   const tree = useTree(run.id, by);

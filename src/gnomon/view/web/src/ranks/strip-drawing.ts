@@ -92,10 +92,11 @@ export function drawStrip(
     }
   }
   pen.fillStyle = themeValue("--accent-strong");
-  for (let at = 0; at < values.outlierPlace.length; at++) {
-    if (values.outlierSeries[at] !== number) continue;
-    const band = bandOf(values, values.outlierPlace[at]!);
-    if (band >= 0) dot(pen, x(band) + wide / 2, y(values.outlierValue[at]!), isDots ? DOT_PX + 1 : DOT_PX);
+  const median = series.median ?? 0;
+  for (let band = 0; band < values.n; band++) {
+    if (values.outliers[number * values.n + band] === 0) continue;
+    const isHigh = most[band]! - median > median - least[band]!;
+    dot(pen, x(band) + wide / 2, y(isHigh ? most[band]! : least[band]!), isDots ? DOT_PX + 1 : DOT_PX);
   }
   pen.strokeStyle = themeValue("--accent-strong");
   pen.lineWidth = 1;

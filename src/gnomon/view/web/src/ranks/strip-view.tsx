@@ -140,7 +140,7 @@ function bandTitle(values: RankValues, band: number): string {
 function bandText(values: RankValues, band: number): string {
   if (band < 0 || band >= values.n) {
     const shown = values.edges[values.n]! - values.edges[0]!;
-    const bands = shown > values.n ? `, ${formatNumber(shown / values.n)} in each mark: from the least to the most of them, and the median` : "";
+    const bands = shown > values.n ? `, some ${formatNumber(Math.round(shown / values.n))} in each mark: from the least to the most of them, and the median` : "";
     return `${formatNumber(shown)} of ${formatNumber(values.ranks)} ${values.what === "rank" ? "ranks" : "processes"}${bands}`;
   }
   const parts = values.series.map((one, number) => {
@@ -249,15 +249,23 @@ function StripPicker({ metrics, values }: ViewProps & { readonly values: RankVal
   );
 }
 
-const LISTED = 40;
+/** Of each value: those farthest from the median. */
+const LISTED = 12;
 
 function Outliers({ values, location }: { values: RankValues; location: number }) {
-  const rows = Array.from(values.outlierPlace, (_, at) => at);
+  const all = Array.from(values.outlierPlace, (_, at) => at);
+  const before = new Map<number, number>();
+  const rows = all.filter((at) => {
+    const count = (before.get(values.outlierSeries[at]!) ?? 0) + 1;
+    before.set(values.outlierSeries[at]!, count);
+    return count <= LISTED;
+  });
+  const total = values.series.reduce((sum, one) => sum + one.outliers, 0);
   return (
     <div class="matrix-facts">
       <h3>Outliers</h3>
       <p class="description">
-        Further from the median than 3.5 times the usual distance (1.4826 times the median absolute deviation), and than 5 %.
+        Ranks that differ from the median by more than 5 times the usual, estimated from the median absolute deviation.
       </p>
       {rows.length === 0 && <p class="dim">No rank stands out.</p>}
       {rows.length > 0 && (
@@ -271,7 +279,7 @@ function Outliers({ values, location }: { values: RankValues; location: number }
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, LISTED).map((at) => {
+            {rows.map((at) => {
               const series = values.series[values.outlierSeries[at]!]!;
               const value = values.outlierValue[at]!;
               return (
@@ -290,7 +298,7 @@ function Outliers({ values, location }: { values: RankValues; location: number }
           </tbody>
         </table>
       )}
-      {rows.length > LISTED && <p class="dim">{plural(rows.length - LISTED, "more outlier")}: sort by the value to see them.</p>}
+      {total > rows.length && <p class="dim">{plural(total - rows.length, "more outlier")}: sort by the value to see them.</p>}
     </div>
   );
 }

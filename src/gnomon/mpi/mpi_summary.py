@@ -1,0 +1,36 @@
+"""What the summary of `gnomon run` says of MPI: its share of the time, and where most of it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gnomon.mpi import mpi_text
+from gnomon.mpi.mpi_sums import MpiSums
+from gnomon.terminal_text import filled
+from gnomon.units import number, printable
+
+if TYPE_CHECKING:
+    from gnomon.store.run import Run
+
+
+def lines(run: Run, width: int) -> list[str]:
+    """Return it in a sentence, none for a program without MPI.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    sums = MpiSums(run)
+    if not sums.is_there:
+        return []
+    brief = sums.heaviest()
+    n = round(brief.processes / sums.executions)
+    text = f"MPI: {number(n)} rank{'' if n == 1 else 's'}"
+    if brief.mean is not None:
+        text += (
+            f", {mpi_text.share(brief.mean, 1)} of their time in MPI "
+            f"({mpi_text.share(brief.least, 1)} to {mpi_text.share(brief.most, 1)})"
+        )
+    if brief.site is not None:
+        place = mpi_text.site_label(brief.site)
+        text += f"; most, {mpi_text.share(brief.part, 1)}, in {place}"
+    return filled(printable(text), width, "  ", "    ")

@@ -1,0 +1,459 @@
+"""What a run's tables say of MPI, added up: by rank, site, routine, size, communicator and pair.
+
+Sums are of one execution: of several they are divided by how many there were. Values that are no
+times or bytes (negative ones, infinity, NaN) are left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gnomon.mpi import mpi_metrics as names
+from gnomon.mpi.mpi_metrics import CALL, COMMUNICATOR, SIZE
+from gnomon.mpi.routines import may_wait_for_all
+from gnomon.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from gnomon.model.array_types import Cells
+
+    class Queries(Protocol):
+        """A run, or tables of one, as `store.run.Run` answers queries."""
+
+        @property
+        def head(self) -> Mapping[str, Any]:
+            """What run.json has."""
+
+        def query(self, sql: str) -> list[tuple[Any, ...]]:
+            """Return the rows of a query."""
+
+        def columns(self, sql: str) -> dict[str, Cells]:
+            """Return the columns of a query, a number that is NULL as NaN."""
+
+
+_NS = 1e9
+_VALUE = "COALESCE(p.exclusive, p.inclusive)"
+_IS_VALUE = f"isfinite({_VALUE}) AND {_VALUE} >= 0"
+_CALLS = "GREATEST(COALESCE(p.calls, 0), 0)"
+_SITES = f"""(
+SELECT t.path, r.name AS routine FROM paths t JOIN regions r USING (region) WHERE r.kind = '{CALL}'
+)"""
+_PROCESSES = "p.location IN (SELECT location FROM locations WHERE kind = 'process')"
+
+
+class Ranks(NamedTuple):
+    """The processes with MPI, each of its own execution: a column for each thing, NaN: not known.
+
+    Attributes:
+        repetition: number of the execution.
+        location: number of the process's location.
+        rank: in MPI_COMM_WORLD, -1 where MPI did not say.
+        host: where it ran.
+        pid: number of the process.
+        elapsed: seconds between MPI_Init and MPI_Finalize.
+        inside: seconds in MPI of these.
+        calls: of MPI, all of them.
+        sent: bytes.
+        received: bytes.
+        overhead: seconds that measuring took, estimated.
+        waiting: seconds in collective operations until the last rank had come.
+    """
+
+    repetition: Cells
+    location: Cells
+    rank: Cells
+    host: Cells
+    pid: Cells
+    elapsed: Cells
+    inside: Cells
+    calls: Cells
+    sent: Cells
+    received: Cells
+    overhead: Cells
+    waiting: Cells
+
+
+class Site(NamedTuple):
+    """Calls of a routine from one place, all ranks together.
+
+    Attributes:
+        path: its number.
+        routine: with `MPI_`.
+        function: the one that calls it, "" where it is not known.
+        module: program or library that this is in.
+        file: of its source, "" where that is not known.
+        line: of the call, 0 likewise.
+        ranks: how many called it, each execution counted.
+        calls: how often.
+        seconds: in all of them.
+        least: seconds of the rank that took least of those that called it.
+        most: and of the one that took most.
+        sent: bytes.
+        received: bytes.
+        longest: seconds of the longest call; None where that is not known.
+        completion: seconds of calls that completed what was started here.
+        waiting: seconds until the last rank had come; None where nobody knows.
+    """
+
+    path: int
+    routine: str
+    function: str
+    module: str
+    file: str
+    line: int
+    ranks: int
+    calls: float
+    seconds: float
+    least: float
+    most: float
+    sent: float
+    received: float
+    longest: float | None
+    completion: float
+    waiting: float | None
+
+    @property
+    def mean_bytes(self) -> float:
+        """Bytes that a call moves, in the mean."""
+        return (self.sent + self.received) / self.calls if self.calls else 0.0
+
+
+class Pairs(NamedTuple):
+    """Calls by two things: a routine and a size, or a communicator and a routine."""
+
+    first: str
+    second: str
+    calls: float
+    bytes: float
+    seconds: float
+
+
+class Message(NamedTuple):
+    """What one rank sent another from one site; -1: the rank is not known."""
+
+    sender: int
+    receiver: int
+    messages: float
+    bytes: float
+    routine: str
+    file: str
+    line: int
+
+
+class Heaviest(NamedTuple):
+    """What a run has of MPI in brief; shares are from 0 to 1.
+
+    Attributes:
+        processes: how many have MPI, those of each execution counted.
+        least: which part of its time a process is in MPI, of that with the smallest part; None
+            where no process's time is known.
+        mean: of all of them.
+        most: of that with the largest part.
+        site: where most of the time in MPI is, without its sums; None where there is none.
+        part: which part.
+    """
+
+    processes: int
+    least: float | None
+    mean: float | None
+    most: float | None
+    site: Site | None
+    part: float
+
+
+class MpiSums:
+    """The sums of a run.
+
+    Attributes:
+        executions: how many executions the run has.
+        is_measured: waiting was measured, by a barrier, and is not estimated.
+    """
+
+    def __init__(self, run: Queries) -> None:
+        """Look at the run's metrics.
+
+        Raises:
+            RunDirectoryError: the tables cannot be read, as of every method.
+        """
+        self._run = run
+        self.executions = max(int(run.head["repetitions"]), 1)
+        self._metrics: dict[str, list[int]] = {}
+        for name, number in run.query(
+            f"SELECT name, metric FROM metrics WHERE component = '{names.COMPONENT}'"
+        ):
+            self._metrics.setdefault(str(name), []).append(int(number))
+        self.is_measured = self._has(names.WAITING)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the run has calls of MPI."""
+        return self._has(names.TIME)
+
+    def _has(self, name: str) -> bool:
+        sql = f"SELECT 1 FROM profile p WHERE p.metric IN {self._of(name)} AND {_IS_VALUE} LIMIT 1"
+        return name in self._metrics and bool(self._run.query(sql))
+
+    def _of(self, *of_names: str) -> str:
+        """Return the numbers of metrics as a list of SQL; -1 is no metric's."""
+        numbers = [number for name in of_names for number in self._metrics.get(name, ())]
+        return "(" + ", ".join(map(str, [*numbers, -1])) + ")"
+
+    # --- ranks ------------------------------------------------------------------------------------
+
+    def ranks(self) -> Ranks:
+        """Return the processes, in the order of executions and ranks."""
+        import numpy as np
+
+        time = f"p.metric IN {self._of(names.TIME)} AND s.path IS NOT NULL"
+        columns = self._run.columns(
+            f"""
+            SELECT q.*, l.rank, l.host, l.pid, w.waiting FROM (
+                SELECT p.repetition, p.location,
+                    MAX(p.inclusive / {_NS}) FILTER (p.metric IN {self._of(names.ELAPSED)})
+                        AS elapsed,
+                    SUM({_VALUE} / {_NS}) FILTER (
+                        {time} AND s.routine NOT IN ({_texts(names.OUTSIDE)})) AS inside,
+                    SUM({_CALLS}) FILTER ({time}) AS calls,
+                    SUM({_VALUE}) FILTER (p.metric IN {self._of(names.SENT)}
+                        AND s.path IS NOT NULL) AS sent,
+                    SUM({_VALUE}) FILTER (p.metric IN {self._of(names.RECEIVED)}
+                        AND s.path IS NOT NULL) AS received,
+                    SUM(p.inclusive / {_NS}) FILTER (p.metric IN {self._of(names.OVERHEAD)}
+                        AND p.path IN (SELECT path FROM paths WHERE parent = -1)) AS overhead
+                FROM profile p LEFT JOIN {_SITES} s USING (path)
+                WHERE p.metric IN {
+                self._of(names.TIME, names.SENT, names.RECEIVED, names.ELAPSED, names.OVERHEAD)
+            }
+                    AND {_IS_VALUE} AND {_PROCESSES}
+                GROUP BY ALL
+            ) q JOIN locations l USING (location)
+            LEFT JOIN ({self._waiting("repetition, location")}) w USING (repetition, location)
+            ORDER BY q.repetition, l.rank, l.host, l.pid, q.location
+            """
+        )
+        numbers = {
+            name: np.nan_to_num(columns[name].astype(np.float64))
+            for name in ("inside", "calls", "sent", "received", "overhead")
+        }
+        floats = {name: columns[name].astype(np.float64) for name in ("elapsed", "waiting")}
+        # Of a process that was never up nothing is known but its calls.
+        floats["elapsed"][~(floats["elapsed"] > 0)] = np.nan
+        others = {name: columns[name] for name in ("repetition", "location", "rank", "host", "pid")}
+        return Ranks(**others, **numbers, **floats)
+
+    def _waiting(self, key: str) -> str:
+        """Return the query for `waiting` by columns of the profile, in seconds, NULL: not known.
+
+        Estimated: what a rank took beyond the quickest one that called the site as often.
+        """
+        if self.is_measured:
+            return (
+                f"SELECT {key}, SUM({_VALUE}) / {_NS} AS waiting FROM profile p "
+                f"JOIN {_SITES} s USING (path) WHERE p.metric IN {self._of(names.WAITING)} "
+                f"AND {_IS_VALUE} AND {_PROCESSES} GROUP BY ALL"
+            )
+        names_there = self._run.query(f"SELECT DISTINCT routine FROM {_SITES}")
+        routines = _texts(str(name) for (name,) in names_there if may_wait_for_all(str(name)))
+        calls = f"""
+            SELECT p.repetition, p.location, p.path, {_CALLS} AS n, SUM({_VALUE}) AS ns
+            FROM profile p JOIN {_SITES} s USING (path)
+            WHERE p.metric IN {self._of(names.TIME)} AND s.routine IN ({routines})
+                AND {_IS_VALUE} AND {_PROCESSES} GROUP BY ALL"""
+        return f"""
+            SELECT {key}, SUM(ns - least) FILTER (alike > 1) / {_NS} AS waiting
+            FROM ({calls}) JOIN (
+                SELECT repetition, path, n, MIN(ns) AS least, COUNT(*) AS alike FROM ({calls})
+                GROUP BY ALL
+            ) USING (repetition, path, n) GROUP BY ALL"""
+
+    def waiting(self) -> dict[str, Cells]:
+        """Return `repetition`, `location` and `waiting`, in seconds, of processes that waited."""
+        return self._run.columns(f"SELECT * FROM ({self._waiting('repetition, location')})")
+
+    def processes(self) -> int:
+        """Return how many processes have calls of MPI, those of each execution counted."""
+        (row,) = self._run.query(
+            "SELECT COUNT(*) FROM (SELECT DISTINCT p.repetition, p.location FROM profile p "
+            f"WHERE p.metric IN {self._of(names.TIME)} AND {_IS_VALUE} AND {_PROCESSES})"
+        )
+        return int(row[0])
+
+    def heaviest(self) -> Heaviest:
+        """Return what a summary tells: by two queries that are quickly planned, not by all sums."""
+        (shares,) = self._run.query(
+            f"""
+            SELECT COUNT(*), MIN(part), AVG(part), MAX(part) FROM (
+                SELECT LEAST(COALESCE(SUM(ns) FILTER (is_inside), 0)
+                    / NULLIF(MAX(ns) FILTER (is_elapsed), 0), 1) AS part
+                FROM (
+                    SELECT p.repetition, p.location, {_VALUE} AS ns,
+                        p.metric IN {self._of(names.ELAPSED)} AS is_elapsed,
+                        NOT is_elapsed AND s.routine NOT IN ({_texts(names.OUTSIDE)}) AS is_inside
+                    FROM profile p LEFT JOIN {_SITES} s USING (path)
+                    WHERE p.metric IN {self._of(names.TIME, names.ELAPSED)} AND {_IS_VALUE}
+                        AND {_PROCESSES} AND (is_elapsed OR s.path IS NOT NULL)
+                ) GROUP BY repetition, location
+            )
+            """
+        )
+        rows = self._run.query(
+            f"""
+            SELECT p.path, SUM({_VALUE}) AS ns, SUM(SUM({_VALUE})) OVER ()
+            FROM profile p JOIN {_SITES} s USING (path)
+            WHERE p.metric IN {self._of(names.TIME)} AND {_IS_VALUE} AND {_PROCESSES}
+                AND s.routine NOT IN ({_texts(names.OUTSIDE)})
+            GROUP BY p.path ORDER BY ns DESC, p.path LIMIT 1
+            """
+        )
+        site, part = None, 0.0
+        if rows and rows[0][2] > 0:
+            path, ns, whole = rows[0]
+            (row,) = self._described([path])
+            site, part = self._site(row, {}, None), ns / whole
+        n, least, mean, most = shares
+        return Heaviest(int(n), least, mean, most, site, part)
+
+    # --- sites ------------------------------------------------------------------------------------
+
+    def sites(self) -> list[Site]:
+        """Return the sites, those with most time first."""
+        values: dict[int, dict[str, tuple[float, ...]]] = {}
+        metrics = {
+            number: name
+            for name in (names.TIME, names.SENT, names.RECEIVED, names.LONGEST, names.COMPLETION)
+            for number in self._metrics.get(name, ())
+        }
+        for path, metric, *numbers in self._run.query(
+            f"""
+            SELECT p.path, p.metric, COUNT(*), SUM({_CALLS}), SUM({_VALUE}), MIN({_VALUE}),
+                MAX({_VALUE})
+            FROM profile p JOIN {_SITES} s USING (path)
+            WHERE p.metric IN {self._of(*metrics.values())} AND {_IS_VALUE} AND {_PROCESSES}
+            GROUP BY p.path, p.metric
+            """
+        ):
+            values.setdefault(path, {})[metrics[metric]] = tuple(map(float, numbers))
+        waiting = dict(self._run.query(self._waiting("path")))
+        rows = [
+            self._site(row, values[row[0]], waiting.get(row[0])) for row in self._described(values)
+        ]
+        return sorted(rows, key=lambda site: (-site.seconds, site.routine, site.file, site.path))
+
+    def _described(self, paths: Iterable[int]) -> Iterator[tuple[Any, ...]]:
+        """Yield path, routine, function, module, file and line of sites."""
+        listed = ", ".join(map(str, paths)) or "-1"
+        yield from self._run.query(
+            f"""
+            SELECT t.path, r.name, CASE WHEN a.kind = 'cpu' THEN a.name ELSE '' END, r.module,
+                r.file, COALESCE(r.line, 0)
+            FROM paths t JOIN regions r USING (region)
+            LEFT JOIN paths above ON above.path = t.parent
+            LEFT JOIN regions a ON a.region = above.region
+            WHERE t.path IN ({listed})
+            """
+        )
+
+    def _site(
+        self, row: tuple[Any, ...], values: Mapping[str, tuple[float, ...]], waiting: float | None
+    ) -> Site:
+        n, nothing = self.executions, (0.0,) * 5
+        ranks, calls, time, least, most = values.get(names.TIME, nothing)
+
+        def total(name: str) -> float:
+            return values.get(name, nothing)[2] / n
+
+        path, routine, function, module, file, line = row
+        return Site(
+            path=path,
+            routine=routine,
+            function=function,
+            module=module,
+            file=file,
+            line=line,
+            ranks=int(ranks),
+            calls=calls / n,
+            seconds=time / n / _NS,
+            least=least / _NS,
+            most=most / _NS,
+            sent=total(names.SENT),
+            received=total(names.RECEIVED),
+            longest=values[names.LONGEST][4] / _NS if names.LONGEST in values else None,
+            completion=total(names.COMPLETION) / _NS,
+            waiting=None if waiting is None else waiting / n,
+        )
+
+    # --- other divisions --------------------------------------------------------------------------
+
+    def by_size(self) -> list[Pairs]:
+        """Return calls by routine and size of what they moved, the smallest sizes first."""
+        order = {names.size_name(number): number for number in range(72)}
+        rows = self._pairs(SIZE, names.TIME_BY_SIZE, names.BYTES_BY_SIZE)
+        return sorted(rows, key=lambda row: (order.get(row.second, 72), -row.seconds, row.first))
+
+    def by_communicator(self) -> list[Pairs]:
+        """Return calls by communicator and routine, those with most time first."""
+        rows = self._pairs(COMMUNICATOR, names.TIME_BY_COMMUNICATOR, names.BYTES_BY_COMMUNICATOR)
+        return sorted(rows, key=lambda row: (-row.seconds, row.first, row.second))
+
+    def _pairs(self, kind: str, time: str, moved: str) -> list[Pairs]:
+        is_time, is_bytes = (f"p.metric IN {self._of(name)}" for name in (time, moved))
+        rows = self._run.query(
+            f"""
+            SELECT a.name, r.name, SUM({_CALLS}) FILTER ({is_time}),
+                SUM({_VALUE}) FILTER ({is_bytes}), SUM({_VALUE} / {_NS}) FILTER ({is_time})
+            FROM profile p JOIN paths t USING (path) JOIN regions r USING (region)
+            JOIN paths above ON above.path = t.parent JOIN regions a ON a.region = above.region
+            WHERE r.kind = '{kind}' AND a.kind = '{kind}' AND p.metric IN {self._of(time, moved)}
+                AND {_IS_VALUE} AND {_PROCESSES}
+            GROUP BY a.name, r.name
+            """
+        )
+        n = self.executions
+        return [
+            Pairs(first, second, *(float(value or 0) / n for value in values))
+            for first, second, *values in rows
+        ]
+
+    # --- messages ---------------------------------------------------------------------------------
+
+    def messages(self, top: int) -> list[Message]:
+        """Return so many rows of messages, those with most bytes first: by sender and site."""
+        n = self.executions
+        rows = self._run.query(
+            f"""
+            SELECT q.*, COALESCE(r.name, ''), COALESCE(r.file, ''), COALESCE(r.line, 0) FROM (
+                SELECT COALESCE(s.rank, -1) AS sender, COALESCE(d.rank, -1) AS receiver,
+                    SUM(GREATEST(COALESCE(m.messages, 1), 0)) AS messages,
+                    SUM(GREATEST(COALESCE(m.bytes, 0), 0)) AS bytes, m.path
+                FROM messages m LEFT JOIN locations s ON s.location = m.sender
+                LEFT JOIN locations d ON d.location = m.receiver
+                GROUP BY 1, 2, m.path
+                ORDER BY bytes DESC, messages DESC, sender, receiver, m.path LIMIT {top}
+            ) q LEFT JOIN paths t ON t.path = q.path LEFT JOIN regions r ON r.region = t.region
+            ORDER BY q.bytes DESC, q.messages DESC, q.sender, q.receiver, q.path
+            """
+        )
+        return [
+            Message(sender, receiver, messages / n, moved / n, routine, file, line)
+            for sender, receiver, messages, moved, _, routine, file, line in rows
+        ]
+
+    def message_counts(self) -> tuple[int, float, float]:
+        """Return how many rows `messages` has in all, and messages and bytes of all of them."""
+        (row,) = self._run.query(
+            """
+            SELECT COUNT(*), SUM(n), SUM(bytes) FROM (
+                SELECT SUM(GREATEST(COALESCE(messages, 1), 0)) AS n,
+                    SUM(GREATEST(COALESCE(bytes, 0), 0)) AS bytes
+                FROM messages GROUP BY sender, receiver, path
+            )
+            """
+        )
+        n = self.executions
+        return int(row[0]), float(row[1] or 0) / n, float(row[2] or 0) / n
+
+
+def _texts(texts: Iterable[str]) -> str:
+    """Return texts as a list of SQL, with one that is no name."""
+    return ", ".join("'" + text.replace("'", "''") + "'" for text in ("", *texts))
