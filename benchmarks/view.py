@@ -1,8 +1,8 @@
 """How long `gnomon view` lets people wait, on runs that are made for it.
 
 A tree of 100,000 nodes (functions and lines of an emulated program), a profile of 10 million rows
-(sections on 64 threads), and 500,000 call paths of 100,000 samples. A real server answers real
-requests; each round opens anew.
+(sections on 64 threads), 500,000 call paths of 100,000 samples, and the messages and MPI calls of
+131,072 ranks. A real server answers real requests; each round opens anew.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from statistics import median
 
 import duckdb
 
-from benchmarks import large_samples
+from benchmarks import large_mpi, large_samples
 from benchmarks.table import Row, Table, verdict
 from gnomon.view.server import Server
 from gnomon.view.session import Session
@@ -29,6 +29,8 @@ _FIRST_PAINT_S = 1.0
 _OPENS_S = 2.0
 _CALLS_OPEN_S = 3.0
 _INTERACTION_S = 0.1
+_RANKS = 131_072
+_MATRIX_S = 1.0
 _HEAD = {
     "schema": "gnomon/run", "schema_version": 1, "command": ["./app"], "hosts": [{"name": "node1"}],
     "started": 1.7e9, "wall_seconds": 10.0, "exit_status": 0, "repetitions": 1, "unavailable": [],
@@ -56,6 +58,18 @@ _OF_CALLS = {
     "callers of a function": "runs/1/tree?by=callers&open=7&first=5000",
 }
 
+_OF_RANKS = {
+    "messages, added up": "runs/1/matrix",
+    "256 by 256 cells": "runs/1/matrix?of=messages",
+    "a part of them": "runs/1/matrix?rows=0-4096&columns=0-4096",
+    "by node": "runs/1/matrix?by=host",
+    "by community, found": "runs/1/matrix?by=community",
+    "by community, again": "runs/1/matrix?by=community&of=messages",
+    "values of ranks, read": "runs/1/ranks?bands=768",
+    "values of ranks, sorted": "runs/1/ranks?bands=768&sort=computing",
+    "the call sites of one": "runs/1/sites?location=6",
+}
+
 
 def run(rounds: int) -> Table:
     """Return the times of both runs."""
@@ -77,11 +91,16 @@ def run(rounds: int) -> Table:
             rows += [Row(f"{title}: {name}", "", 1e3 * took) for name, took in each.items()]
             for which in ("a metric shown before", "spread of a node", "table, sorted"):
                 limits.append(verdict(f"{title}: {which}", each[which], _INTERACTION_S, "s"))
+        ranks = large_mpi.write(Path(folder) / "ranks", _RANKS)
+        _, _, each = _times(ranks, rounds, _OF_RANKS, first=_FIRST[:4])
+        rows += [Row(f"{_RANKS:,} ranks: {name}", "", 1e3 * took) for name, took in each.items()]
+        name = "256 by 256 cells"
+        limits.append(verdict(f"{_RANKS:,} ranks: {name}", each[name], _MATRIX_S, "s"))
     return Table("what the page waits for", "ms", rows, limits)
 
 
 def _times(
-    path: Path, rounds: int, interactions: Mapping[str, str]
+    path: Path, rounds: int, interactions: Mapping[str, str], first: Sequence[str] = _FIRST
 ) -> tuple[float, float, dict[str, float]]:
     openings: list[float] = []
     cpu: list[float] = []
@@ -91,7 +110,7 @@ def _times(
         session = Session()
         session.open([str(path)])
         with _served(session) as base:
-            for address in _FIRST:
+            for address in first:
                 _get(base, address)
             openings.append(time.perf_counter() - begin)
             cpu.append(time.process_time() - used)

@@ -23,7 +23,7 @@ PROGRAMS = HERE.parent / "tests" / "browser" / "programs"
 EXAMPLES = HERE.parent / "examples"
 IMAGES = HERE / "images"
 GNOMON = str(Path(sys.executable).with_name("gnomon"))
-RUNS = ("power", "longer", "uneven", "before", "after", "mesh", "slower", "heat", "ranks")
+RUNS = ("power", "longer", "uneven", "before", "after", "mesh", "slower", "heat", "ranks", "halo")
 
 
 class Picture(NamedTuple):
@@ -66,6 +66,9 @@ PICTURES = (
     ),
     Picture("time", "heat", "#/flame?picture=time&colour=language", "light"),
     Picture("ranks", "ranks", "#/flame?picture=icicle&split=process", "dark"),
+    Picture("routines", "halo", "#/tree?by=routine", "light"),
+    Picture("messages", "halo", "#/ranks", "light", keys=("ArrowDown", "ArrowRight")),
+    Picture("strips", "halo", "#/ranks?ranks=strips", "dark", (".outliers .link",)),
     Picture("difference", "slower", "#/flame?colour=difference", "light", (), "mesh"),
 )
 
@@ -105,6 +108,9 @@ def make(folder: Path) -> None:
     run("mpicc", "-g", "-O1", "-o", "ranks", "ranks.c", "-lm")
     run("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "8", GNOMON, "record", "--name",
         "ranks", "--", "./ranks", "24")  # fmt: skip
+    run("mpicc", "-g", "-O1", "-o", "halo", "halo.c", "-lm")
+    run(GNOMON, "run", "--name", "halo", "--", "mpirun", "--allow-run-as-root", "--oversubscribe",
+        "-n", "8", "./halo", "200")  # fmt: skip
     run("cc", "-O2", "-o", "stencil", "stencil.c", "-lm")
     for name, iterations in (("before", "60"), ("after", "78")):
         run(GNOMON, "count", "-r", "12", "--name", name, "--", "./stencil", "500", iterations)
@@ -121,9 +127,9 @@ def take(page: Page, address: str, picture: Picture) -> None:
         page.select_option(".against select", label=picture.against)
     page.wait_for_timeout(3000)
     for what in picture.clicks:
-        page.click(what, button="right")
+        page.click(what, button="left" if what.endswith(".link") else "right")
     if picture.keys:
-        page.locator(".flame-scroll").focus()
+        page.locator(".flame-scroll, canvas.matrix").first.focus()
     for key in picture.keys:
         page.keyboard.press(key)
         page.wait_for_timeout(500)

@@ -20,6 +20,7 @@ struct peer {
 
 __thread struct gn_mpi_thread *gn_mpi_here;
 int gn_mpi_uses_counter;
+int gn_mpi_is_off;
 
 /* Of threads that record nothing: a call is always within another one. */
 static struct gn_mpi_thread nobody = {.frame = UINTPTR_MAX};

@@ -82,6 +82,16 @@ void gn_mpi_profile_stands_alone(void);
 /* Of this thread, which has none yet; one that records nothing where that cannot be. */
 struct gn_mpi_thread *gn_mpi_thread_begin(void);
 
+/* The program said by MPI_Pcontrol(0) that its calls are not to be recorded. */
+extern int gn_mpi_is_off;
+
+/* Source: MPI 4.1, 15.2.4: level 0 disables, 1 and above enable; others are for other tools. */
+static inline void gn_mpi_control(int level)
+{
+	if (level >= 0)
+		__atomic_store_n(&gn_mpi_is_off, level == 0, __ATOMIC_RELAXED);
+}
+
 /* 0: the call is a part of another one, or nothing is recorded. */
 static inline int gn_mpi_begin(struct gn_mpi_call *call, uint32_t routine, void *return_address,
 			       void *frame)
@@ -91,7 +101,7 @@ static inline int gn_mpi_begin(struct gn_mpi_call *call, uint32_t routine, void 
 	if (__builtin_expect(!thread, 0))
 		thread = gn_mpi_thread_begin();
 	/* One that was left by longjmp() or an exception is over, once a call is not further in. */
-	if (__builtin_expect((uintptr_t)frame < thread->frame, 0))
+	if (__builtin_expect((uintptr_t)frame < thread->frame || gn_mpi_is_off, 0))
 		return 0;
 	thread->frame = (uintptr_t)frame;
 	call->thread = thread;

@@ -150,6 +150,55 @@ def test_mpi4py_loads_its_mpi_later(tmp_path: Path) -> None:
     assert calls["MPI_Mprobe"] == calls["MPI_Mrecv"] == 1
 
 
+CONTROLLED = """\
+program controlled
+  use mpi
+  integer :: error, i
+  call MPI_Init(error)
+  call MPI_Pcontrol(0)
+  do i = 1, 5
+    call MPI_Barrier(MPI_COMM_WORLD, error)
+  end do
+  call MPI_Pcontrol(1)
+  do i = 1, 3
+    call MPI_Barrier(MPI_COMM_WORLD, error)
+  end do
+  call MPI_Finalize(error)
+end program
+"""
+CONTROLLED_IN_C = """\
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+	MPI_Init(&argc, &argv);
+	MPI_Pcontrol(0);
+	for (int i = 0; i < 5; i++)
+		MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Pcontrol(1);
+	for (int i = 0; i < 3; i++)
+		MPI_Barrier(MPI_COMM_WORLD);
+	return MPI_Finalize();
+}
+"""
+
+
+@LAUNCHERS
+@pytest.mark.parametrize("language", ["c", "f90"])
+def test_a_program_says_what_is_recorded(mpi: Mpi, language: str, tmp_path: Path) -> None:
+    source = tmp_path / f"controlled.{language}"
+    source.write_text(CONTROLLED if language == "f90" else CONTROLLED_IN_C)
+    built = tmp_path / "controlled"
+    compiler = mpi.command("mpifort" if language == "f90" else "mpicc")
+    assert run(compiler, "-g", "-o", built, source).returncode == 0
+    done = gnomon(
+        "mpi", "--name", "r", "--", *words(mpi), built, cwd=tmp_path, env=environment(mpi)
+    )
+    assert done.returncode == 0, done.stderr
+    opened = run_directory.find(str(tmp_path / "r.gnomon"))
+    calls = [calls for name, _, _, calls, _ in opened.query(SITES) if name == "MPI_Barrier"]
+    assert calls == [3 * RANKS]
+
+
 ASKS = """
 import ctypes
 own = ctypes.CDLL(None)

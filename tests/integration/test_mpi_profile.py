@@ -193,3 +193,12 @@ def test_a_barrier_changes_no_count(library: Path, tmp_path: Path) -> None:
     for name, quantities in CALLS.items():
         assert calls[name] == sum(quantities.values()), name
     assert sent["MPI_Allreduce"] == sum(n * one[0] for one, n in CALLS["MPI_Allreduce"].items())
+
+
+def test_types_whose_handles_come_again_have_their_own_sizes(library: Path, tmp_path: Path) -> None:
+    program = build(mpi_of(library), PROGRAMS / "types.c", tmp_path)
+    files = profile(library, tmp_path, 1, program)
+    sent, received = sums(files, "sent"), sums(files, "received")
+    moved = INT * sum(range(1, 21))
+    assert sent["MPI_Send"] == sent["MPI_Isend"] == moved
+    assert received["MPI_Irecv"] == received["MPI_Recv"] == moved

@@ -181,3 +181,17 @@ GN_SELDOM void gn_f_after(struct gn_f_wait *wait, struct gn_mpi_call *call, int 
 			 indices ? wait->indices : NULL, n);
 	free(wait->block);
 }
+
+/* It has no error argument, and is not the same in the libraries of all MPIs. */
+__attribute__((visibility("default"))) void mpi_pcontrol_(const MPI_Fint *level)
+{
+	gn_mpi_control(*level);
+	PMPI_Pcontrol(*level);
+}
+
+#define GN_F_CONTROL(name)                                                                         \
+	__attribute__((visibility("default"), alias("mpi_pcontrol_"))) void name(const MPI_Fint *level)
+GN_F_CONTROL(mpi_pcontrol);
+GN_F_CONTROL(mpi_pcontrol__);
+GN_F_CONTROL(MPI_PCONTROL);
+GN_F_CONTROL(mpi_pcontrol_f08_);

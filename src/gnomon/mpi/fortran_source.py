@@ -65,6 +65,9 @@ def fortran_names(
     routine: Routine, header: Header | None = None
 ) -> list[tuple[str, tuple[str, ...]]]:
     """Return the names of a routine in Fortran, each with its aliases: of an MPI, else of any."""
+    if routine.name == "MPI_Pcontrol":
+        stem = routine.name.lower()
+        return [(f"{stem}_", (stem, f"{stem}__", stem.upper())), (f"{stem}_f08_", ())]
     if routine.fortran_parameters is None or routine.name in _LEFT_OUT:
         return []
     names = []

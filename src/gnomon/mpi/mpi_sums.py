@@ -284,8 +284,8 @@ class MpiSums:
         (shares,) = self._run.query(
             f"""
             SELECT COUNT(*), MIN(part), AVG(part), MAX(part) FROM (
-                SELECT LEAST(COALESCE(SUM(ns) FILTER (is_inside), 0)
-                    / NULLIF(MAX(ns) FILTER (is_elapsed), 0), 1) AS part
+                SELECT LEAST(COALESCE(SUM(ns) FILTER (is_inside), 0), MAX(ns) FILTER (is_elapsed))
+                    / NULLIF(MAX(ns) FILTER (is_elapsed), 0) AS part
                 FROM (
                     SELECT p.repetition, p.location, {_VALUE} AS ns,
                         p.metric IN {self._of(names.ELAPSED)} AS is_elapsed,

@@ -214,8 +214,10 @@ def _body(wrapper: Wrapper) -> list[str]:
     declared += [f"{function.result} gn_result;"] if returns else []
     waiting, waited = waits(routine, wrapper.argument(routine.communicator))
     declared += waiting[:1]
+    is_control = function.name == "MPI_Pcontrol"
+    control = [f"gn_mpi_control({function.arguments[0].name});"] if is_control else []
     plain = f"return {_call(function)};" if returns else f"{{ {_call(function)}; return; }}"
-    lines = [*declared, ""]
+    lines = [*declared, "", *control]
     lines += [f"if (!{verb(routine, 'begin')}(&gn_call, {wrapper.identifier}, GN_PLACE))"]
     lines += [f"\t{plain}", *own.before, *_before(wrapper), *waiting[1:]]
     lines += ["gn_mpi_down(&gn_call);"] if function.name in DOWN else []
