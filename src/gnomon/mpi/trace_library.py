@@ -71,6 +71,19 @@ def trace_library(environment: Mapping[str, str] = os.environ) -> Path:
     return folder
 
 
+def shared_library_of(identity: str) -> Path | None:
+    """Return libmpitrace.so for an MPI library, if there is one already.
+
+    Args:
+        identity: as `gnomon.mpi.wrapper_build.identity` has it.
+    """
+    root = user_cache_folder("mpitrace")
+    folders = [PREBUILT_FOLDER / identity]
+    if root is not None and _archive().exists():
+        folders.append(root / f"{identity}-{_made_with()}")
+    return next((it / SHARED for it in folders if (it / SHARED).exists()), None)
+
+
 def compile_trace_library(header: Header, parts: Parts, archive: Path, folder: Path) -> None:
     """Compile both kinds of libmpitrace for an MPI.
 
