@@ -135,11 +135,11 @@ def _mpi_names(word: str) -> tuple[str, ...]:
 
 
 def _is_mpi(name: str) -> bool:
-    """Return whether a library is one for C: those for Fortran need it."""
+    """Return whether a library is one for C: those for Fortran need it, as libmpitrace does."""
     stem = Path(name).name.partition(".so")[0]
     return stem.startswith("libmpi") and not stem.startswith(
         ("libmpi_mpifh", "libmpi_use", "libmpi_cxx", "libmpifort", "libmpicxx", "libmpichf",
-         "libmpichcxx")
+         "libmpichcxx", "libmpitrace")
     )  # fmt: skip
 
 
