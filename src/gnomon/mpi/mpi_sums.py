@@ -6,7 +6,7 @@ times or bytes (negative ones, infinity, NaN) are left out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from gnomon.mpi import mpi_metrics as names
 from gnomon.mpi.mpi_metrics import CALL, COMMUNICATOR, SIZE
@@ -17,20 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gnomon.model.array_types import Cells
-
-    class Queries(Protocol):
-        """A run, or tables of one, as `store.run.Run` answers queries."""
-
-        @property
-        def head(self) -> Mapping[str, Any]:
-            """What run.json has."""
-
-        def query(self, sql: str) -> list[tuple[Any, ...]]:
-            """Return the rows of a query."""
-
-        def columns(self, sql: str) -> dict[str, Cells]:
-            """Return the columns of a query, a number that is NULL as NaN."""
-
+    from gnomon.mpi.run_queries import RunQueries
 
 _NS = 1e9
 _CALLERS_MOST = 64
@@ -51,7 +38,7 @@ class MpiSums:
         is_measured: waiting was measured, by a barrier, and is not estimated.
     """
 
-    def __init__(self, run: Queries) -> None:
+    def __init__(self, run: RunQueries) -> None:
         """Look at the run's metrics.
 
         Raises:
