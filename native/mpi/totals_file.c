@@ -96,6 +96,15 @@ static uint64_t fill_header(struct gn_mpi_header *header, const struct gn_stagin
 	return header->records;
 }
 
+/* Since the epoch. */
+static uint64_t realtime_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 int gn_mpi_totals_open(const char *const *names, uint32_t n_routines)
 {
 	char host[GN_HOST_NAME_SIZE], path[PATH_MAX];
@@ -103,15 +112,13 @@ int gn_mpi_totals_open(const char *const *names, uint32_t n_routines)
 	const uint64_t first =
 		PAGE_BYTES + (uint64_t)n_routines * GN_MPI_NAME_BYTES + 2 * PAGE_BYTES;
 	struct gn_mpi_header *header;
-	struct timespec now;
 	int failed;
 
 	if (opened || !gn_staging_folder(CAPABILITY))
 		return opened ? -EALREADY : -ENOENT;
 	gn_clock_init();
 	gn_host_name(host);
-	clock_gettime(CLOCK_REALTIME, &now);
-	origin.realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	origin.realtime_ns = realtime_ns();
 	failed = gn_staging_path(&origin, ENDING, path, sizeof(path));
 	if (failed)
 		return failed;
@@ -131,7 +138,8 @@ int gn_mpi_totals_open(const char *const *names, uint32_t n_routines)
 int gn_mpi_totals_open_in_memory(const char *const *names, uint32_t n_routines)
 {
 	char host[GN_HOST_NAME_SIZE];
-	const struct gn_staging_origin origin = {CAPABILITY, host, (uint32_t)getpid(), 0};
+	const struct gn_staging_origin origin = {CAPABILITY, host, (uint32_t)getpid(),
+						 realtime_ns()};
 	struct gn_mpi_header *header;
 
 	if (opened)

@@ -93,16 +93,16 @@ int MT_output_text(void)
 	       env.yCoord, env.zCoord, env.xSize, env.ySize, env.zSize, env.procid, env.ntasks);
 	printf("\"clock\": %g, \"ids\": %d,\n", env.clockHz, env.nmpi);
 	printf("\"sends\": %lld, \"bytes\": %g, \"time\": %d, \"none\": %lld,\n",
-	       MT_get_mpi_counts(SEND_ID), MT_get_mpi_bytes(SEND_ID),
-	       MT_get_mpi_time(SEND_ID) > 0, MT_get_mpi_counts(100000));
+	       MT_get_mpi_counts(SEND_ID), MT_get_mpi_bytes(SEND_ID), MT_get_mpi_time(SEND_ID) > 0,
+	       MT_get_mpi_counts(100000));
 	printf("\"comm_rank\": %lld, \"hops\": \"%g\",\n", MT_get_mpi_counts(COMM_RANK_ID),
 	       MT_get_avg_hops());
 	printf("\"names\": [\"%s\", \"%s\", %d],\n", MT_get_mpi_name(SEND_ID),
 	       MT_get_mpi_name(MT_IALLREDUCE_ID), MT_get_mpi_name(-1) == NULL);
-	printf("\"times\": %d,\n", MT_get_time() >= MT_get_elapsed_time() &&
-					   MT_get_elapsed_time() > 0);
-	printf("\"buffer\": [%d, %d, %g, %g, %g],\n", has_buffer,
-	       buffer.number_events, buffer.total_buffer, buffer.used_buffer, buffer.free_buffer);
+	printf("\"times\": %d,\n",
+	       MT_get_time() >= MT_get_elapsed_time() && MT_get_elapsed_time() > 0);
+	printf("\"buffer\": [%d, %d, %g, %g, %g],\n", has_buffer, buffer.number_events,
+	       buffer.total_buffer, buffer.used_buffer, buffer.free_buffer);
 	printf("\"memory\": [%d, %d, %d],\n", has_memory,
 	       (unsigned long)&on_stack >= memory.min_stack_address,
 	       (unsigned long)&on_stack < memory.max_stack_address);

@@ -136,9 +136,9 @@ MT_API void trace_stop(void);
 
 /*
  * Defined by the program, if it likes. MT_trace_event: after each call of MPI from MPI_Init on, by
- * the thread that made it; what it calls of MPI itself is not counted. MT_output_trace: in MPI_Finalize, whether
- * this rank writes its files. MT_output_text: there, once in each rank, in the place of what would
- * be written to mpi_profile.RANK.
+ * the thread that made it; what it calls of MPI itself is not counted. MT_output_trace: in
+ * MPI_Finalize, whether this rank writes its files. MT_output_text: there, once in each rank, in
+ * the place of what would be written to mpi_profile.RANK.
  */
 #ifndef MPT_NO_HOOKS
 MT_API int MT_trace_event(int id);

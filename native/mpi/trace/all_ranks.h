@@ -9,7 +9,8 @@
 
 /* Each returns 0, or an error of MPI's. */
 struct gn_trace_mpi {
-	/* `bytes` of each rank, in their order; `all` of a rank that is not the root may be NULL. */
+	/* `bytes` of each rank, in their order; `all` of a rank that is not the root may be NULL.
+	 */
 	int (*gather)(const void *own, int bytes, void *all, int root);
 	int (*allgather)(const void *own, int bytes, void *all);
 	int (*broadcast)(void *bytes, int n, int root);

@@ -95,8 +95,7 @@ static int32_t put_in_order(struct block *block, int type)
 		return -1;
 	for (int32_t i = 0; i < block->n; i++) {
 		values[i].rank = i;
-		values[i].value =
-			is_whole(type) ? (double)block->all[i].whole : block->all[i].real;
+		values[i].value = is_whole(type) ? (double)block->all[i].whole : block->all[i].real;
 		n_known += !isnan(values[i].value);
 	}
 	gn_trace_sort(values, block->n);

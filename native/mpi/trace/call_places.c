@@ -40,8 +40,7 @@ static void fill(struct gn_trace_places *places, const union gn_mpi_record *reco
 			struct gn_trace_module *module = &places->module[record->module.module];
 
 			module->build_id_bytes = record->module.build_id_bytes;
-			memcpy(module->build_id, record->module.build_id,
-			       sizeof(module->build_id));
+			memcpy(module->build_id, record->module.build_id, sizeof(module->build_id));
 		} else if (record->kind == GN_MPI_TEXT && record->text.of == GN_MPI_MODULE &&
 			   record->text.number < places->n_modules) {
 			add_path(&places->module[record->text.number], &record->text);
@@ -80,20 +79,17 @@ void gn_trace_places_free(struct gn_trace_places *places)
 	free(places);
 }
 
-const struct gn_trace_frame *gn_trace_frame(const struct gn_trace_places *places, uint32_t number)
-{
-	return number < places->n_frames ? &places->frame[number] : NULL;
-}
-
 const struct gn_trace_module *gn_trace_module(const struct gn_trace_places *places, uint32_t number)
 {
 	return number < places->n_modules ? &places->module[number] : NULL;
 }
 
-uint32_t gn_trace_frame_above(const struct gn_trace_places *places, uint32_t number, int level)
+struct gn_trace_frame gn_trace_frame_above(const struct gn_trace_places *places, uint32_t number,
+					   int level)
 {
 	while (level-- > 0 && number < places->n_frames &&
 	       places->frame[number].caller < places->n_frames)
 		number = places->frame[number].caller;
-	return number;
+	return number < places->n_frames ? places->frame[number]
+					 : (struct gn_trace_frame){GN_MPI_NONE, GN_MPI_NONE, 0};
 }

@@ -26,11 +26,11 @@ struct gn_trace_places *gn_trace_places_read(void);
 void gn_trace_places_free(struct gn_trace_places *places);
 
 /* NULL: it is not known. */
-const struct gn_trace_frame *gn_trace_frame(const struct gn_trace_places *places, uint32_t number);
 const struct gn_trace_module *gn_trace_module(const struct gn_trace_places *places,
 					      uint32_t number);
 
-/* So many callers up, or the outermost one. */
-uint32_t gn_trace_frame_above(const struct gn_trace_places *places, uint32_t number, int level);
+/* So many callers up, or the outermost one; of one that is not known, no module. */
+struct gn_trace_frame gn_trace_frame_above(const struct gn_trace_places *places, uint32_t number,
+					   int level);
 
 #endif

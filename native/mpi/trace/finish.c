@@ -89,8 +89,8 @@ void gn_trace_finish(void)
 	if (header->rank == ROOT) {
 		if (all)
 			choose(all, header->n_ranks, &plan);
-		plan.has_matrix = gn_trace_wants_send_pattern() &&
-				  !gn_trace_matrix_begin(header->n_ranks);
+		plan.has_matrix =
+			gn_trace_wants_send_pattern() && !gn_trace_matrix_begin(header->n_ranks);
 	}
 	if (mpi->broadcast(&plan, sizeof(plan), ROOT))
 		return;

@@ -139,7 +139,8 @@ void gn_trace_write_text(int32_t rank, const struct gn_trace_rank *all, int32_t 
 	snprintf(name, sizeof(name), "mpi_profile.%d", rank);
 	if (!file || gn_trace_path(name, path, sizeof(path))) {
 		free(file);
-		gn_trace_say("%s is not written: its path is too long, or there is no memory", name);
+		gn_trace_say("%s is not written: its path is too long, or there is no memory",
+			     name);
 		return;
 	}
 	gn_atomic_file_open(file, path);

@@ -13,7 +13,8 @@
 #include "totals_file.h"
 
 struct site {
-	uint32_t routine, frame;
+	uint32_t routine;
+	struct gn_trace_frame frame; /* its caller does not tell sites apart here */
 	uint64_t calls, sent, received, ticks;
 };
 
@@ -74,15 +75,14 @@ static void put_event(struct gn_atomic_file *file, const char *name, uint64_t by
 static void put_site(struct gn_atomic_file *file, const struct gn_trace_places *places,
 		     const struct site *site, uint32_t number, int32_t rank)
 {
-	const struct gn_trace_frame *frame = gn_trace_frame(places, site->frame);
-	const struct gn_trace_module *module = frame ? gn_trace_module(places, frame->module) : NULL;
+	const struct gn_trace_module *module = gn_trace_module(places, site->frame.module);
 
 	gn_print(file, "  <section kind=\"region\" id=\"%u\" element=\"%u\" label=\"%s\"", number,
 		 number + 1, gn_trace_name((int)site->routine));
 	if (module && module->path) {
 		gn_puts(file, " module=\"");
 		put_escaped(file, module->path);
-		gn_print(file, "\" offset=\"0x%llx\"", (unsigned long long)frame->offset);
+		gn_print(file, "\" offset=\"0x%llx\"", (unsigned long long)site->frame.offset);
 		if (module->build_id_bytes)
 			gn_puts(file, " build_id=\"");
 		for (int i = 0; i < module->build_id_bytes; i++)
@@ -105,7 +105,9 @@ static int compare(const void *left, const void *right)
 
 	if (a->routine != b->routine)
 		return a->routine < b->routine ? -1 : 1;
-	return (a->frame > b->frame) - (a->frame < b->frame);
+	if (a->frame.module != b->frame.module)
+		return a->frame.module < b->frame.module ? -1 : 1;
+	return (a->frame.offset > b->frame.offset) - (a->frame.offset < b->frame.offset);
 }
 
 /* Sites by what they are told apart by here: of all threads and communicators. */
@@ -157,7 +159,8 @@ void gn_trace_write_viz(int32_t rank)
 	if (places)
 		n = collect(places, gn_trace_traceback_level(), &sites);
 	if (!file || !sites || gn_trace_path(name, path, sizeof(path))) {
-		gn_trace_say("%s is not written: its path is too long, or there is no memory", name);
+		gn_trace_say("%s is not written: its path is too long, or there is no memory",
+			     name);
 	} else {
 		gn_atomic_file_open(file, path);
 		put_head(file, header);

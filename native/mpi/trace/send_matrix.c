@@ -33,8 +33,9 @@ int gn_trace_matrix_begin(int32_t n_ranks)
 	int fd, failed;
 
 	if (n_ranks > GN_TRACE_MATRIX_RANKS) {
-		gn_trace_say(NAME " is not written: %d ranks are more than %d; the run has what was "
-				  "sent as a table: gnomon run",
+		gn_trace_say(NAME
+			     " is not written: %d ranks are more than %d; the run has what was "
+			     "sent as a table: gnomon run",
 			     n_ranks, GN_TRACE_MATRIX_RANKS);
 		return -1;
 	}

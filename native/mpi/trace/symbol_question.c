@@ -192,8 +192,7 @@ static int hear(int fd, struct gn_trace_symbol *symbol)
 	frames = calloc(head.n_frames, sizeof(*frames));
 	ends = calloc((size_t)head.n_texts + 1, sizeof(*ends));
 	texts = calloc(1, head.texts_size + 1);
-	if (frames && ends && texts &&
-	    !read_whole(fd, frames, head.n_frames * sizeof(*frames)) &&
+	if (frames && ends && texts && !read_whole(fd, frames, head.n_frames * sizeof(*frames)) &&
 	    !read_whole(fd, ends, head.n_texts * sizeof(*ends)) &&
 	    !read_whole(fd, texts, head.texts_size)) {
 		symbol->function = text_of(texts, ends, &head, frames[0].function);

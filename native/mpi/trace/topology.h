@@ -30,11 +30,13 @@ struct gn_trace_topology {
  * which rank 0 says. */
 const struct gn_trace_topology *gn_trace_topology(void);
 
-/* Reads a file for `n` ranks. 0, or -1 with what is wrong, in which the place of the file stands. */
+/* Reads a file for `n` ranks. 0, or -1 with what is wrong, in which the place of the file stands.
+ */
 int gn_trace_topology_read(const char *path, int32_t n, struct gn_trace_topology *topology,
 			   char *why, int why_size);
 
-/* The seed's distance: the sum over dimensions (section 4.5.3), of a torus the shorter way round. */
+/* The seed's distance: the sum over dimensions (section 4.5.3), of a torus the shorter way round.
+ */
 int64_t gn_trace_hops(const struct gn_trace_topology *topology, int32_t from, int32_t to);
 
 /* Over what this process has sent: sum(hops x bytes) / sum(bytes); NaN: not known. */

@@ -10,7 +10,14 @@ import pytest
 from gnomon.mpi.fortran_source import fortran_source
 from gnomon.mpi.header import Header, parse_header, read_header
 from gnomon.mpi.routines import BLOCKING, routines
-from gnomon.mpi.wrapper_source import identifier, names, unwrapped, wrapper_source, wrappers
+from gnomon.mpi.wrapper_source import (
+    NEVER_RETURN,
+    identifier,
+    names,
+    unwrapped,
+    wrapper_source,
+    wrappers,
+)
 
 BOTH = ("mpicc.openmpi", "mpicc.mpich")
 
@@ -97,7 +104,7 @@ def test_extensions_are_numbered_behind_the_standard() -> None:
     assert [it.routine.name for it in wrappers(header)] == ["MPI_Send", "MPIX_A", "MPIX_B"]
     assert names(header)[len(routines()) + 1 :] == ("MPIX_A", "MPIX_B")
     assert wrappers(header)[2].identifier == "GN_MPI_ID_X_B"
-    assert "return PMPIX_B(a);" in body_of(wrapper_source(header), "MPIX_B")
+    assert "return gn_next_MPIX_B(a);" in body_of(wrapper_source(header), "MPIX_B")
 
 
 def test_a_wrapper_has_the_prototype_of_its_header() -> None:
@@ -125,9 +132,11 @@ def test_one_with_other_parameters_than_the_standard_is_counted_and_nothing_is_t
 @pytest.mark.parametrize("compiler", BOTH)
 def test_the_clock_is_stopped_before_anything_is_computed(compiler: str) -> None:
     for wrapper in wrappers(header_of(compiler)):
+        if wrapper.function.name in NEVER_RETURN:
+            continue
         body = body_of(source_of(compiler), wrapper.function.name)
         before, after = re.split(r"\tgn_(?:mpi_stop|stop_seldom)\(&gn_call\);\n", body)
-        assert f"P{wrapper.function.name}(" in before
+        assert f"gn_next_{wrapper.function.name}(" in before
         assert "gn_bytes(" not in before
         assert "gn_mpi_end(&gn_call);" in after
 
@@ -135,7 +144,7 @@ def test_the_clock_is_stopped_before_anything_is_computed(compiler: str) -> None
 def test_varargs_are_not_guessed() -> None:
     body = body_of(source_of("mpicc.mpich"), "MPI_Pcontrol")
 
-    assert "gn_result = PMPI_Pcontrol(level);" in body
+    assert "gn_result = gn_next_MPI_Pcontrol(level);" in body
 
 
 def test_begin_and_end_of_mpi_are_told() -> None:
@@ -143,8 +152,23 @@ def test_begin_and_end_of_mpi_are_told() -> None:
 
     for name in ("MPI_Init", "MPI_Init_thread", "MPI_Session_init"):
         assert body_of(text, name).index("gn_mpi_up") > body_of(text, name).index("gn_stop_seldom")
-    for name in ("MPI_Finalize", "MPI_Session_finalize", "MPI_Abort"):
-        assert body_of(text, name).index("gn_mpi_down") < body_of(text, name).index("= PMPI_")
+    for name in ("MPI_Finalize", "MPI_Session_finalize"):
+        assert body_of(text, name).index("gn_mpi_down") < body_of(text, name).index("= gn_next_")
+
+
+def test_a_call_that_never_returns_is_counted_before() -> None:
+    body = body_of(source_of("mpicc.mpich"), "MPI_Abort")
+
+    assert body.index("gn_mpi_down") < body.index("gn_mpi_end")
+    assert body.rindex("gn_next_MPI_Abort(") > body.index("gn_mpi_end")
+
+
+def test_each_wrapper_calls_the_mpi_unless_another_tool_comes_between() -> None:
+    text = source("int PMPI_Send(int); int PMPI_Recv(int);")
+
+    for name in ("Send", "Recv"):
+        assert f"gn_next_MPI_{name} = PMPI_{name};" in text
+        assert f"\t[GN_MPI_ID_{name}] = &gn_next_MPI_{name}," in text
 
 
 def test_what_a_persistent_operation_moves_is_told_of_its_request_only() -> None:
