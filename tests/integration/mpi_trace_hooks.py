@@ -13,8 +13,8 @@ def MT_output_trace(rank):  # noqa: N802
 
 
 def MT_output_text():  # noqa: N802
-    results = MT_get_allresults(COUNTS, ALLREDUCE_ID)  # noqa: F821
+    results = MT_get_allresults(COUNTS, BARRIER_ID)  # noqa: F821
     rank = MT_get_environment()["mpirank"]  # noqa: F821
-    name = MT_get_mpi_name(ALLREDUCE_ID)  # noqa: F821
+    name = MT_get_mpi_name(BARRIER_ID)  # noqa: F821
     with open(f"hooks.{rank}", "w") as file:
-        print(counted[ALLREDUCE_ID], name, results["all_result"], file=file)  # noqa: F821
+        print(counted[BARRIER_ID], name, results["all_result"], file=file)  # noqa: F821
