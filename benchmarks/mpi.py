@@ -99,6 +99,9 @@ def _run(mpi: str, ranks: int, variables: tuple[str, ...], program: Path, folder
     run.mkdir()
     command: list[str | Path] = ["env", *variables, f"GNOMON_RUN_DIR={run}", program, _BLOCKS]
     printed = output_of_job(folder, mpi, ranks, command, is_quiet=False)
+    left = len(list(run.glob("*.mpi.totals")))
+    if left != (ranks if any("GNOMON_MPI_WRAPPERS" in it for it in variables) else 0):
+        raise SystemExit(f"mpi: {left} of {ranks} ranks of {mpi} left a profile")
     lines = [line for line in printed.splitlines() if line.startswith("= ")]
     return "\n".join(line.removeprefix("= ") for line in lines)
 
@@ -118,10 +121,15 @@ def _stub(mpi: str, folder: Path) -> tuple[str, ...]:
     """Return the variables by which a program gets the stub, and the wrappers of an MPI."""
     import gnomon.mpi
     from gnomon.mpi.header import read_header
-    from gnomon.mpi.wrapper_build import compile_wrappers, installed_parts, linked_library
+    from gnomon.mpi.wrapper_build import (
+        compile_wrappers,
+        installed_parts,
+        linked_library,
+        wrappers_file,
+    )
 
     compiler = f"mpicc.{mpi}"
-    target = folder / f"{linked_library(compiler, folder).identity}.so"
+    target = wrappers_file(folder, linked_library(compiler, folder).identity)
     compile_wrappers(read_header(compiler), installed_parts(), target, folder)
     stub = Path(gnomon.mpi.__file__).with_name("libgnomon_mpi.so")
     return f"LD_PRELOAD={stub}", f"GNOMON_MPI_WRAPPERS={folder}"
