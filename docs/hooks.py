@@ -15,6 +15,7 @@ OPTIONS = re.compile(r"^<!-- options: (\S+) -->$", re.MULTILINE)
 TABLES = re.compile(r"^<!-- tables -->$", re.MULTILINE)
 KEYS = re.compile(r"^<!-- report: keys -->$", re.MULTILINE)
 MEANINGS = re.compile(r"^<!-- presets: meanings -->$", re.MULTILINE)
+MPI = re.compile(r"^<!-- mpi: (bytes|ids) -->$", re.MULTILINE)
 WIDTH = "92"
 
 
@@ -76,10 +77,22 @@ def model_tables() -> str:
     return "\n".join(lines)
 
 
+def mpi_table(name: str) -> str:
+    """Return what MPI's routines send and receive (`bytes`), or the `ids` of routines."""
+    from gnomon.mpi.byte_rules import markdown
+    from gnomon.mpi.trace_ids import routine_ids
+
+    if name == "bytes":
+        return markdown()
+    rows = (f"| {one.number} | `{one.constant}` | `{one.name}` |" for one in routine_ids())
+    return "\n".join(("| number | constant | routine |", "|---|---|---|", *rows))
+
+
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Return the page with every line that asks for something replaced by it."""
     markdown = MEANINGS.sub(lambda _match: preset_meanings(), markdown)
     markdown = KEYS.sub(lambda _match: report_keys(), markdown)
+    markdown = MPI.sub(lambda match: mpi_table(match[1]), markdown)
     markdown = TABLES.sub(lambda _match: model_tables(), markdown)
     markdown = SCHEMA.sub(lambda match: f"```json\n{schema(match[1])}\n```", markdown)
     return OPTIONS.sub(lambda match: f"```text\n{command_help(match[1])}\n```", markdown)

@@ -19,7 +19,7 @@ from gnomon.mpi.header import read_header  # noqa: E402
 from gnomon.mpi.trace_library import compile_trace_library  # noqa: E402
 from gnomon.mpi.wrapper_build import Parts, linked_library  # noqa: E402
 
-INCLUDES = ("native/mpi", "native/mpi/trace", "native/include", "native/core")
+INCLUDES = ("native/mpi", "native/include", "native/core")
 
 
 def main(words: list[str]) -> None:

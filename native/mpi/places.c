@@ -34,6 +34,7 @@ struct gn_mpi_place gn_mpi_new_place(const struct gn_mpi_call *call, uint32_t ha
 		.frame = call->frame,
 		.routine = call->routine,
 		.peer = GN_MPI_NO_PEER,
+		.python = call->python,
 	};
 }
 

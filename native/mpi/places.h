@@ -23,7 +23,7 @@ struct gn_mpi_place {
 	union gn_mpi_record *site;
 	union gn_mpi_record *messages; /* of the rank that was sent to last; NULL: to none */
 	int32_t peer;		       /* that rank */
-	uint32_t zero;
+	uint32_t python;	       /* as a call has it */
 };
 
 _Static_assert(sizeof(struct gn_mpi_place) == 64, "a place is a cache line");
@@ -62,7 +62,8 @@ static inline int gn_mpi_has_callers(const struct gn_mpi_place *place)
 static inline uint32_t gn_mpi_hash_of_call(const struct gn_mpi_call *call)
 {
 	return gn_mpi_hash(call->return_address + ((uint64_t)call->routine << 40),
-			   (call->frame >> 4) + ((uint64_t)call->communicator << 8));
+			   (call->frame >> 4) + ((uint64_t)call->communicator << 8) +
+				   ((uint64_t)call->python << 32));
 }
 
 /* The place that a call comes from, until the next one is added; NULL without memory. */
@@ -78,7 +79,8 @@ static inline struct gn_mpi_place *gn_mpi_place_of_call(const struct gn_mpi_call
 			break;
 		if (place->hash == hash && place->return_address == call->return_address &&
 		    place->frame == call->frame && place->routine == call->routine &&
-		    place->communicator == call->communicator && gn_mpi_has_callers(place))
+		    place->communicator == call->communicator && place->python == call->python &&
+		    gn_mpi_has_callers(place))
 			return place;
 	}
 	return gn_mpi_place_add(call, hash);

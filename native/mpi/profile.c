@@ -91,6 +91,7 @@ static void open_file(void)
 		return;
 	process->is_recorded = 1;
 	gn_mpi_uses_counter = gn_clock_has_counter();
+	gn_mpi_python_begin();
 	n_routines = plan.n;
 }
 

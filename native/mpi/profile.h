@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "bare_ticks.h"
+#include "python_frames.h"
 #include "table.h"
 #include "totals_file.h"
 
@@ -61,10 +62,11 @@ struct gn_mpi_call {
 	uintptr_t return_address, frame;
 	int64_t sent, received; /* bytes */
 	uint32_t routine;
-	uint32_t communicator;	   /* its number; GN_MPI_NONE */
-	int32_t peer;		   /* in MPI_COMM_WORLD, that `sent` was sent to; GN_MPI_NO_PEER */
-	uint64_t handle;	   /* of the one request that it completes */
-	int is_pending;		   /* what it receives is known later (requests.h) */
+	uint32_t communicator; /* its number; GN_MPI_NONE */
+	uint32_t python;       /* which Python functions it comes from; 0 where there are none */
+	int32_t peer;	       /* in MPI_COMM_WORLD, that `sent` was sent to; GN_MPI_NO_PEER */
+	uint64_t handle;       /* of the one request that it completes */
+	int is_pending;	       /* what it receives is known later (requests.h) */
 	union gn_mpi_record *site; /* once it has ended; NULL: there was no memory */
 };
 
@@ -112,6 +114,9 @@ static inline int gn_mpi_begin(struct gn_mpi_call *call, uint32_t routine, void 
 	call->is_pending = 0;
 	call->communicator = GN_MPI_NONE;
 	call->peer = GN_MPI_NO_PEER;
+	call->python = 0;
+	if (__builtin_expect(gn_mpi_has_python, 0))
+		call->python = gn_mpi_python_hash();
 	call->begin = gn_bare_ticks(gn_mpi_uses_counter);
 	return 1;
 }

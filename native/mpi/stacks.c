@@ -11,6 +11,7 @@
 
 #define MODULES_MAX 1024u
 #define BUILD_ID_BYTES 32u
+#define CODES_MAX 4096u
 
 struct module {
 	uintptr_t begin, end, base;
@@ -23,12 +24,20 @@ struct frame {
 	uint64_t offset;
 };
 
+/* A Python function, which another one may be later at its address. */
+struct code {
+	uintptr_t address;
+	uint64_t identity;
+};
+
 /* Of the process, with a lock. */
 static struct {
 	pthread_mutex_t lock;
 	struct module module[MODULES_MAX];
 	uint32_t n_modules, n_module_numbers;
 	struct gn_mpi_table frames;
+	struct code code[CODES_MAX];
+	uint32_t n_codes;
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- modules ---------------------------------------------------------------------------------- */
@@ -142,6 +151,67 @@ static uint32_t frame_of(struct gn_mpi_chunk *chunk, uint32_t caller, uint32_t m
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
+/* Frames of the `n` innermost, but those that are `hidden`; the innermost one's number. */
+static uint32_t add_native(struct gn_mpi_chunk *chunk, const struct gn_stack *stack, uint32_t n,
+			   uint32_t caller, const struct module *hidden)
+{
+	for (uint32_t i = n; i-- > 0;) {
+		/* The call, not where it returns to. */
+		const uintptr_t address = stack->address[i] - 1;
+		const struct module *module = module_of(chunk, address);
+
+		if (module && hidden && module->base == hidden->base)
+			continue;
+		caller = frame_of(chunk, caller, module ? module->number : GN_MPI_NONE,
+				  module ? address - module->base : address);
+	}
+	return caller;
+}
+
+/* --- Python ----------------------------------------------------------------------------------- */
+
+/* The number of a function; GN_MPI_NONE where there are too many. */
+static uint32_t code_of(struct gn_mpi_chunk *chunk, uintptr_t address)
+{
+	const uint64_t identity = gn_mpi_python_identity(address);
+	char text[GN_MPI_PYTHON_TEXT_BYTES];
+
+	for (uint32_t i = 0; i < shared.n_codes; i++)
+		if (shared.code[i].address == address && shared.code[i].identity == identity)
+			return i;
+	if (shared.n_codes == CODES_MAX)
+		return GN_MPI_NONE;
+	shared.code[shared.n_codes] = (struct code){address, identity};
+	gn_mpi_python_name(address, text, sizeof(text));
+	gn_mpi_totals_add_text(chunk, GN_MPI_CODE, shared.n_codes, text);
+	return shared.n_codes++;
+}
+
+/*
+ * Python's functions stand where the interpreter and what started it do; below the innermost one is
+ * what it called in libraries. Those that called back into Python are left out. 0: there are none.
+ */
+static int add_python(struct gn_mpi_chunk *chunk, const struct gn_stack *stack, uint32_t *innermost)
+{
+	struct gn_mpi_python_frame frame[GN_MPI_PYTHON_FRAMES_MAX];
+	const uint32_t n = gn_mpi_python_stack(frame, GN_MPI_PYTHON_FRAMES_MAX);
+	const struct module *interpreter = module_of(chunk, gn_mpi_python_address());
+	uint32_t caller = GN_MPI_NONE, n_native = 0;
+
+	while (n_native < stack->n && !gn_mpi_python_is_loop(stack->address[n_native] - 1))
+		n_native++;
+	if (!n || !interpreter || n_native == stack->n)
+		return 0;
+	for (uint32_t i = n; i-- > 0;) {
+		const uint32_t code = code_of(chunk, frame[i].code);
+
+		if (code != GN_MPI_NONE)
+			caller = frame_of(chunk, caller, code | GN_MPI_IS_CODE, frame[i].line);
+	}
+	*innermost = add_native(chunk, stack, n_native, caller, interpreter);
+	return 1;
+}
+
 _Static_assert(GN_MPI_FRAMES_CHECKED == GN_STACK_CHECKED, "a place has room for all callers");
 
 uint32_t gn_mpi_stack_record(struct gn_mpi_thread *thread, struct gn_mpi_place *place,
@@ -158,14 +228,8 @@ uint32_t gn_mpi_stack_record(struct gn_mpi_thread *thread, struct gn_mpi_place *
 		checked[i] =
 			(struct gn_mpi_checked){callers.caller[i].slot, callers.caller[i].address};
 	pthread_mutex_lock(&shared.lock);
-	for (uint32_t i = stack.n; i-- > 0;) {
-		/* The call, not where it returns to. */
-		const uintptr_t address = stack.address[i] - 1;
-		const struct module *module = module_of(&thread->chunk, address);
-
-		caller = frame_of(&thread->chunk, caller, module ? module->number : GN_MPI_NONE,
-				  module ? address - module->base : address);
-	}
+	if (!gn_mpi_has_python || !add_python(&thread->chunk, &stack, &caller))
+		caller = add_native(&thread->chunk, &stack, stack.n, GN_MPI_NONE, NULL);
 	pthread_mutex_unlock(&shared.lock);
 	return caller;
 }

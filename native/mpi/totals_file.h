@@ -23,6 +23,7 @@
 #define GN_MPI_RECORD_BYTES 64u
 #define GN_MPI_CHUNK_RECORDS 16u
 #define GN_MPI_NONE UINT32_MAX
+#define GN_MPI_IS_CODE (1u << 31)
 
 /* Bits of gn_mpi_header.flags. */
 #define GN_MPI_CLOSED 1u    /* the process ended by itself */
@@ -72,6 +73,7 @@ enum gn_mpi_kind {
 	GN_MPI_MODULE,
 	GN_MPI_TEXT,
 	GN_MPI_WAITING,
+	GN_MPI_CODE, /* of texts alone: a Python function, its file, a newline and its name */
 };
 
 struct gn_mpi_thread_record {
@@ -132,8 +134,8 @@ struct gn_mpi_frame_record {
 	uint16_t kind, zero;
 	uint32_t frame;
 	uint32_t caller; /* GN_MPI_NONE: it is the outermost that is known */
-	uint32_t module;
-	uint64_t offset; /* of the call, as the module's file has addresses */
+	uint32_t module; /* or of a Python function its number with GN_MPI_IS_CODE */
+	uint64_t offset; /* of the call, as the module's file has addresses; in Python its line */
 	uint64_t zero_24[5];
 };
 

@@ -18,7 +18,7 @@
 #include "requests.h"
 
 #ifdef GN_MPI_TRACE
-#include "wrapper_trace.h"
+#include "trace/wrapper_trace.h"
 #else
 #define gn_trace_load() (void)0
 #define gn_trace_begin() (void)0

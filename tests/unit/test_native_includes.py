@@ -29,6 +29,7 @@ PUBLIC = {
     "unwind.h": "unwind",
     "rank_data.h": "runtime",
     "recorder.h": "runtime",
+    "mpt.h": "mpi",
     "gnomon.h": "counters",
     "f_hpm.h": "hpm",
     "hpm_agg.h": "hpm",
@@ -36,6 +37,9 @@ PUBLIC = {
     "libhpm.h": "hpm",
     "hpm_tree.h": "plugins",
 }
+
+# Headers of the same kind that the build writes.
+GENERATED = {"mpt_ids.h": "mpi"}
 
 # Aggregators are installed in source: they know the public headers and each other.
 INSTALLED = "plugins/shipped"
@@ -58,8 +62,9 @@ def owner_of(native: Path, path: Path, name: str) -> str | None:
     beside = path.parent / name
     if beside.exists() and native in beside.resolve().parents:
         return folder_of(native, beside.resolve())
-    if Path(name).name in PUBLIC and Path(name).parent.name in ("", "gnomon"):
-        return PUBLIC[Path(name).name]
+    public = PUBLIC | GENERATED
+    if Path(name).name in public and Path(name).parent.name in ("", "gnomon"):
+        return public[Path(name).name]
     folders = [folder for folder in LAYERS if (native / folder / name).exists()]
     return folders[0] if folders else None
 

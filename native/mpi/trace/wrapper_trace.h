@@ -12,6 +12,7 @@
 #include "finish.h"
 #include "hooks.h"
 #include "profile.h"
+#include "python_hooks.h"
 #include "sums.h"
 
 /* By this the stub of `gnomon run` knows that calls go through these wrappers. */
@@ -46,6 +47,8 @@ static void gn_trace_begin(void)
 
 	gn_trace_set_mpi(&mpi);
 	gn_trace_up();
+	if (gn_mpi_totals_header())
+		gn_trace_load_python_hooks(gn_mpi_totals_header()->rank);
 }
 
 /* Before MPI_Finalize; not before what ends MPI otherwise. */

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.measurement.call_paths import NONE, CallPaths, call_paths
+from gnomon.model.inlining import PYTHON
 from gnomon.model.value import Unavailable
 from gnomon.mpi.mpi_metrics import CALL, COMMUNICATOR, SIZE, size_name
+from gnomon.mpi.totals_file import CODE
 from gnomon.symbols import Module, resolve
 from gnomon.symbols.code_frames import CodeFrame, module_name, named_frames, unnamed
 
@@ -29,6 +31,9 @@ _JIT = "[jit]"
 _NO_COMMUNICATOR = "(no communicator)"
 _PROGRAM = 0
 """The region and path of the program, from which all paths come."""
+_UNKNOWN = -1
+"""The number of no module; those below it are of Python functions."""
+_LINE_MOST = (1 << 31) - 1
 _BITS = 16
 """Of the number of a routine: a file has no more (totals_file.py)."""
 
@@ -55,6 +60,7 @@ class CallSites:
         self.paths = CallPaths(np.array([-1]), np.array([0]), np.array([0]), np.zeros(0, np.int64))
         self.has_calls = np.zeros(1, bool)
         self._module_numbers: dict[tuple[str, str], int] = {}
+        self._codes: dict[tuple[str, str], int] = {}
         self._places: dict[tuple[int, int], int] = {}
         self._nodes: dict[tuple[int, int], int] = {}
         self._nodes_of_frames: dict[Any, NDArray[np.int64]] = {}
@@ -109,19 +115,30 @@ class CallSites:
 
     def _nodes_of(self, file: TotalsFile) -> NDArray[np.int64]:
         """Return the node of each of a file's frames: a place, called from another node."""
-        modules, frames = self._modules_of(file), file.frames
-        key = (tuple(modules.items()), frames.tobytes())
+        modules, codes, frames = self._modules_of(file), self._codes_of(file), file.frames
+        key = (tuple(modules.items()), tuple(codes.items()), frames.tobytes())
         if key not in self._nodes_of_frames:
             of_frames: dict[int, int] = {}
+            numbers = modules | codes
             places, nodes = self._places, self._nodes
             names = ("frame", "caller", "module", "offset")
             columns = (frames[name].tolist() for name in names)
             for frame, caller, module, offset in zip(*columns, strict=True):
-                place = places.setdefault((modules.get(module, -1), offset), len(places))
+                place = places.setdefault((numbers.get(module, _UNKNOWN), offset), len(places))
                 node = (of_frames.get(caller, NONE), place)
                 of_frames[frame] = nodes.setdefault(node, len(nodes))
             self._nodes_of_frames[key] = np.array(list(of_frames.values()), np.int64)
         return self._nodes_of_frames[key]
+
+    def _codes_of(self, file: TotalsFile) -> dict[int, int]:
+        """Return the number below `_UNKNOWN` that each of a file's Python functions has."""
+        codes: dict[int, int] = {}
+        for (kind, own), text in file.texts.items():
+            path, newline, function = text.rpartition("\n")
+            if kind == "code" and newline and own < CODE:
+                number = self._codes.setdefault((function, path), len(self._codes))
+                codes[own | CODE] = _UNKNOWN - 1 - number
+        return codes
 
     def _modules_of(self, file: TotalsFile) -> dict[int, int]:
         """Return the number that each of a file's modules has among all."""
@@ -146,7 +163,13 @@ class CallSites:
         regions = [[self._region("cpu", *frame) for frame in chain] for chain in chains]
         parents, places = (np.array([node[at] for node in self._nodes], np.uint32) for at in (0, 1))
         self.paths = call_paths(places, parents, regions, _PROGRAM)
-        innermost = [chains[place][-1] for place in places.tolist()]
+        innermost: list[CodeFrame] = []
+        for parent, place in self._nodes:
+            own = chains[place][-1]
+            above = innermost[parent] if parent != NONE else own
+            # What Cython made of a module has no lines: of its calls those in Python are known.
+            is_called = not own.file and above.module == PYTHON
+            innermost.append(above if is_called else own)
         self._add_sites(innermost)
         routines, communicators = list(self._routines), list(self._communicators)
         self._add_pairs(SIZE, self._sizes, lambda size, own: (routines[own], size_name(size)))
@@ -168,9 +191,13 @@ class CallSites:
         """Return the frames of each place, at least one."""
         chains: list[tuple[CodeFrame, ...]] = [(CodeFrame(_JIT, _JIT),)] * len(self._places)
         of_modules: dict[int, list[int]] = {}
-        for place, (number, _) in enumerate(self._places):
-            of_modules.setdefault(number, []).append(place)
-        of_modules.pop(-1, None)
+        functions = list(self._codes)
+        for place, (number, line) in enumerate(self._places):
+            if number >= 0:
+                of_modules.setdefault(number, []).append(place)
+            elif number < _UNKNOWN:
+                function, path = functions[_UNKNOWN - 1 - number]
+                chains[place] = (CodeFrame(function, PYTHON, path, min(line, _LINE_MOST)),)
         offsets = np.array([offset for _, offset in self._places], np.uint64)
         resolution = resolve({self.modules[one]: offsets[of_modules[one]] for one in of_modules})
         for number, places in of_modules.items():

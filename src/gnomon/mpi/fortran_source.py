@@ -244,7 +244,8 @@ class _Interposers:
         lines += [*begun, f"\t{{ {plain}; return; }}"]
         lines += ["gn_mpi_down(&gn_call);"] if self.routine.name in DOWN else []
         if self.routine.name in NEVER_RETURN:
-            return [*lines, stop, "gn_mpi_end(&gn_call);", f"{plain};"]
+            call = f"gn_own({', '.join(self._passed('', 'gn_error'))});"
+            return [*lines, stop, "gn_mpi_end(&gn_call);", call]
         lines += [*before, *self._told_before(), *waiting[1:]]
         lines += [f"gn_own({', '.join(self._passed(replaced, 'gn_error'))});", stop, *after]
         lines += _if_successful(self._told(bool(replaced)))

@@ -17,7 +17,7 @@ from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from gnomon.model.array_types import Cells, Flags, Floats
-    from gnomon.mpi.mpi_sums import Ranks
+    from gnomon.mpi.mpi_values import Ranks
 
 COMPUTING, WAITING, SENT = "computing", "waiting", "bytes sent"
 """What ranks may stand out by."""

@@ -28,6 +28,9 @@ _LIBRARY = Path(__file__).with_name("libgnomon_mpi.so")
 # Source: native/wrapper_library.h, native/mpi/profile.h.
 _WRAPPERS_VARIABLE = "GNOMON_MPI_WRAPPERS"
 _BARRIER_VARIABLE = "GNOMON_MPI_BARRIER"
+# Source: native/mpi/trace/python_hooks.h.
+_HOOKS_VARIABLE, _LOADER_VARIABLE = "GNOMON_MPI_HOOKS", "GNOMON_MPI_HOOKS_LOADER"
+_LOADER = str(Path(__file__).with_name("trace_hooks.py"))
 
 
 class Preparation(NamedTuple):
@@ -36,10 +39,12 @@ class Preparation(NamedTuple):
     Attributes:
         is_used: it gets any library at all.
         wrappers: those that are ready for it.
+        trace_library: the libmpitrace.so that asks a file of hooks; "" where none is named.
     """
 
     is_used: bool
     wrappers: Wrappers = Wrappers()
+    trace_library: str = ""
 
 
 def preparation(execution: Execution) -> Preparation:
@@ -63,7 +68,25 @@ def preparation(execution: Execution) -> Preparation:
     wrappers = prepare(execution.command, in_job=job() is not None, spare_folder=execution.folder)
     if wrappers.problem and execution.is_asked:
         raise MpiError(f"mpi: {wrappers.problem}")
-    return Preparation(True, wrappers)
+    return Preparation(True, wrappers, _trace_library(wrappers))
+
+
+def _trace_library(wrappers: Wrappers) -> str:
+    """Return the libmpitrace.so that asks a file of hooks, "" where none is named; MpiError."""
+    hooks = os.environ.get(_HOOKS_VARIABLE)
+    if not hooks:
+        return ""
+    from gnomon.mpi.trace_library import shared_library_of
+
+    if not os.access(hooks, os.R_OK):
+        raise MpiError(f"{_HOOKS_VARIABLE}: {hooks} cannot be read; name a file of Python")
+    library = shared_library_of(wrappers.identity) if wrappers.identity else None
+    if library is None:
+        raise MpiError(
+            f"{_HOOKS_VARIABLE}: there is no libmpitrace.so for the program's MPI; compile it with "
+            "gnomon config --libs mpi, and name its compiler: MPICC=mpicc"
+        )
+    return str(library)
 
 
 class MpiObserver(Observer):
@@ -77,20 +100,23 @@ class MpiObserver(Observer):
     def __init__(self, execution: Execution) -> None:
         self._has_barrier = bool(execution.options.get("barrier"))
         ready: Preparation = execution.prepared
-        self._is_used, self._wrappers = ready
+        self._is_used, self._wrappers, self._trace_library = ready
 
     def environment(self) -> Mapping[str, str]:
         """Return where the wrappers lie, and what is asked of them."""
         if not self._is_used:
             return {}
         variables = {_WRAPPERS_VARIABLE: ":".join(self._wrappers.folders)}
+        if self._trace_library:
+            variables[_LOADER_VARIABLE] = _LOADER
         if self._has_barrier:
             variables[_BARRIER_VARIABLE] = "1"
         return variables
 
     def preloads(self) -> Sequence[str]:
         """Return the stubs: the common one comes last, so that what follows it is another's."""
-        return (*self._wrappers.stubs, str(_LIBRARY)) if self._is_used else ()
+        hooked = (self._trace_library,) if self._trace_library else ()
+        return (*self._wrappers.stubs, str(_LIBRARY), *hooked) if self._is_used else ()
 
     def result(self, process: ProcessResult) -> Collected:  # noqa: ARG002
         """Return why MPI is not measured, if so."""

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gnomon.mpi.mpi_balance import Outlier
-    from gnomon.mpi.mpi_sums import Message, MpiSums, Pairs, Ranks, Site
+    from gnomon.mpi.mpi_sums import MpiSums
+    from gnomon.mpi.mpi_values import Message, Pairs, Ranks, Site
     from gnomon.store.run import Run
 
 SUMMARY, ROUTINE, SITE, RANK, SIZE, COMMUNICATOR = (

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gnomon.mpi.mpi_balance import Efficiency
-    from gnomon.mpi.mpi_sums import Message, Pairs, Ranks, Site
+    from gnomon.mpi.mpi_values import Message, Pairs, Ranks, Site
 
 SITES_SHOWN = 10
 MESSAGES_SHOWN = 5

@@ -24,6 +24,8 @@ KIND = FileKind("a file of MPI totals", b"\x89GNMPI\n\0", version=1)
 SUFFIX = ".mpi.totals"
 NONE = 0xFFFFFFFF
 """In the place of a number: there is no communicator, frame or module."""
+CODE = 1 << 31
+"""Of a frame's module: the rest is the number of a Python function, whose line is its offset."""
 CLOSED, FINALIZED, SPAWNED = 1, 2, 4
 RECORD_BYTES = 64
 
@@ -60,6 +62,7 @@ _KINDS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "waiting": (9, (("zero", "u2"), ("thread", "u4"), ("site", "u4"), ("pad", "u4"),
                     ("calls", "u8"), ("ticks", "u8"))),
 }  # fmt: skip
+_CODE_KIND = len(_KINDS) + 1
 _TEXT_PARTS_MOST = 1024
 _SIZE_CLASS_MOST = 64
 _BUILD_ID_MOST = 32
@@ -101,7 +104,8 @@ class TotalsFile(NamedTuple):
         communicators: of struct gn_mpi_communicator_record.
         frames: of struct gn_mpi_frame_record, by their numbers; each after its caller.
         modules: of struct gn_mpi_module_record.
-        texts: paths of modules and names of communicators, by (kind, number).
+        texts: paths of modules, names of communicators, and the file, a newline and the name of
+            Python functions ("code"), by (kind, number).
     """
 
     path: Path
@@ -256,7 +260,7 @@ def _check_records(
         ("size", "routine", n_routines - 1, "a routine that has no name"),
         ("size", "size_class", _SIZE_CLASS_MOST, "sizes of no class"),
         ("module", "build_id_bytes", _BUILD_ID_MOST, "a build id that is too long"),
-        ("text", "of", len(_KINDS), "a text of nothing"),
+        ("text", "of", _CODE_KIND, "a text of nothing"),
         ("text", "part", _TEXT_PARTS_MOST - 1, f"a text of more than {_TEXT_PARTS_MOST} parts"),
     ):
         wrong = np.flatnonzero(columns[name][field] > most)
@@ -300,7 +304,7 @@ def _record_dtype(fields: Iterable[tuple[str, str]], order: str) -> np.dtype[np.
 
 def _texts(parts: NDArray[np.void]) -> Mapping[tuple[str, int], str]:
     """Return texts of several records as one."""
-    kind_of = {number: name for name, (number, _) in _KINDS.items()}
+    kind_of = {number: name for name, (number, _) in _KINDS.items()} | {_CODE_KIND: "code"}
     pieces: dict[tuple[str, int], dict[int, bytes]] = {}
     columns = (parts[name].tolist() for name in ("of", "number", "part", "text"))
     for of, number, part, text in zip(*columns, strict=True):

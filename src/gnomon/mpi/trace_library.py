@@ -62,13 +62,26 @@ def trace_library(environment: Mapping[str, str] = os.environ) -> Path:
         if not (folder / STATIC).exists():
             root.mkdir(parents=True, exist_ok=True)
             with TemporaryDirectory(prefix=".new-", dir=root) as name:
-                made = Path(name, "made")
-                made.mkdir()
-                compile_trace_library(read_header(compiler), installed_parts(), _archive(), made)
-                _put(made, folder)
+                fresh = Path(name, "mpitrace")
+                fresh.mkdir()
+                compile_trace_library(read_header(compiler), installed_parts(), _archive(), fresh)
+                _put(fresh, folder)
     except OSError as error:
         raise MpiError(f"libmpitrace cannot be kept in {root}: {error.strerror}") from error
     return folder
+
+
+def shared_library_of(identity: str) -> Path | None:
+    """Return libmpitrace.so for an MPI library, if there is one already.
+
+    Args:
+        identity: as `gnomon.mpi.wrapper_build.identity` has it.
+    """
+    root = user_cache_folder("mpitrace")
+    folders = [PREBUILT_FOLDER / identity]
+    if root is not None and _archive().exists():
+        folders.append(root / f"{identity}-{_made_with()}")
+    return next((it / SHARED for it in folders if (it / SHARED).exists()), None)
 
 
 def compile_trace_library(header: Header, parts: Parts, archive: Path, folder: Path) -> None:
@@ -126,11 +139,11 @@ def _made_with() -> str:
     return sha256(f"{status.st_size} {status.st_mtime_ns}".encode()).hexdigest()[:12]
 
 
-def _put(made: Path, folder: Path) -> None:
+def _put(fresh: Path, folder: Path) -> None:
     """Give the folder its name, unless another process was first."""
     try:
-        made.rename(folder)
+        fresh.rename(folder)
     except OSError:
         if not (folder / STATIC).exists():
             raise
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(fresh, ignore_errors=True)

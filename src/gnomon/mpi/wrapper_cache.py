@@ -52,11 +52,13 @@ class Wrappers(NamedTuple):
         folders: where they lie, the first to be looked into first.
         stubs: of what the command's MPI has and others may lack, where it is known.
         problem: why those that the command seems to need are not among them; "" if they are.
+        identity: of the command's MPI, where it is known; "" if not.
     """
 
     folders: tuple[str, ...] = ()
     stubs: tuple[str, ...] = ()
     problem: str = ""
+    identity: str = ""
 
 
 class _Linked(NamedTuple):
@@ -95,7 +97,7 @@ def prepare(
     root = user_cache_folder("mpi") or spare_folder / "mpi-wrappers"
     names = {name for word in command for name in _mpi_names(word)}
     launchers = [word for word in command if _is_launcher(word, _LAUNCHERS)]
-    stubs, problem = [], ""
+    stubs, problem, identity = [], "", ""
     if names or launchers or in_job or any(_is_launcher(it, _OTHER_LAUNCHERS) for it in command):
         compilers = list(dict.fromkeys(_compilers(launchers, environment)))
         try:
@@ -105,7 +107,8 @@ def prepare(
         family = "" if names or launchers else _family_of_job(environment)
         if len(all_linked) == 1 and family in ("", all_linked[0].family):
             stubs.append(str(stub_of(all_linked[0].wrappers)))
-    return Wrappers((*_folders(root), *_existing(prebuilt)), tuple(stubs), problem)
+            identity = all_linked[0].identity
+    return Wrappers((*_folders(root), *_existing(prebuilt)), tuple(stubs), problem, identity)
 
 
 # --- which compiler -------------------------------------------------------------------------------

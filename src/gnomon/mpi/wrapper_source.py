@@ -227,7 +227,8 @@ def _body(wrapper: Wrapper) -> list[str]:
             *_after(wrapper, ""),
             "gn_mpi_stop(&gn_call);",
             "gn_mpi_end(&gn_call);",
-            plain,
+            f"gn_result = {_call(function)};",
+            "return gn_result;",
         ]
     lines.append(f"{'gn_result = ' if returns else ''}{_call(function, own.replaced)};")
     lines += [f"{verb(routine, 'stop')}(&gn_call);", *own.after]

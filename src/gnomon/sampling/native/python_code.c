@@ -5,17 +5,16 @@
 
 #include "python_records.h"
 #include "python_streams.h"
+#include "python_text.h"
 
 #define CODES_MAX 65536u
 #define SLOTS (4 * CODES_MAX) /* a power of two */
 #define LINE_TABLE_MAX (1u << 20)
 
-/* PyVarObject and PyBytesObject, PyASCIIObject: the same in all versions. */
+/* PyVarObject and PyBytesObject: the same in all versions. */
 #define OBJECT_TYPE_AT 8
 #define OBJECT_SIZE_AT 16
 #define BYTES_AT 32
-#define TEXT_LENGTH_AT 16
-#define TEXT_STATE_AT 32
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -54,62 +53,11 @@ struct gn_code_table *gn_code_table_new(void)
 
 /* --- recording -------------------------------------------------------------------------------- */
 
-static size_t utf8(char *to, uint32_t character)
-{
-	if (character < 0x80) {
-		to[0] = (char)character;
-		return 1;
-	}
-	if (character < 0x800) {
-		to[0] = (char)(0xc0 | character >> 6);
-		to[1] = (char)(0x80 | (character & 63));
-		return 2;
-	}
-	if (character < 0x10000) {
-		to[0] = (char)(0xe0 | character >> 12);
-		to[1] = (char)(0x80 | (character >> 6 & 63));
-		to[2] = (char)(0x80 | (character & 63));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | (character >> 18 & 7));
-	to[1] = (char)(0x80 | (character >> 12 & 63));
-	to[2] = (char)(0x80 | (character >> 6 & 63));
-	to[3] = (char)(0x80 | (character & 63));
-	return 4;
-}
-
-/* A str in UTF-8; the length, 0 where it cannot be read. */
-static size_t text_of(const struct gn_python_layout *layout, struct gn_probe *probe, uintptr_t text,
-		      char *to)
-{
-	size_t length, used = 0;
-	uint32_t state, width;
-	uintptr_t at;
-
-	if (!gn_probe(probe, text, layout->other_text))
-		return 0;
-	length = gn_word_at(text + TEXT_LENGTH_AT);
-	state = (uint32_t)gn_int_at(text + TEXT_STATE_AT);
-	/* interned 2 bits, kind 3, compact 1, ascii 1 */
-	width = state >> 2 & 7;
-	if (!(state >> 5 & 1) || (width != 1 && width != 2 && width != 4))
-		return 0;
-	at = text + (state >> 6 & 1 ? layout->ascii_text : layout->other_text);
-	for (size_t i = 0; i < length && used + 4 <= GN_CODE_TEXT_BYTES; i++, at += width) {
-		uint32_t character = 0;
-
-		if (!gn_probe(probe, at, width))
-			return 0;
-		memcpy(&character, (const void *)at, width); /* little-endian, as all we run on */
-		used += utf8(to + used, character);
-	}
-	return used;
-}
-
 static void record_text(const struct gn_python_layout *layout, struct gn_probe *probe,
 			struct gn_code_streams *streams, uintptr_t text, uint32_t number)
 {
-	const size_t length = text_of(layout, probe, text, streams->utf8);
+	const size_t length =
+		gn_python_text(layout, probe, text, streams->utf8, sizeof(streams->utf8));
 
 	gn_recorder_append_text(&streams->text, GN_PYTHON_TEXT, number, streams->utf8, length);
 }
