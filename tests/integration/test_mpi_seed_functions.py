@@ -17,9 +17,11 @@ RANKS = 4
 TOPOLOGY = "# two by two\nsize 2 2 1\n0 0 0 0 7\n1 1 0 0\n2 0 1 0\n3 1 1 0\n"
 
 
-def answers(mpi: Mpi, folder: Path, variables: dict[str, str]) -> list[dict[str, Any]]:
+def answers(
+    mpi: Mpi, folder: Path, variables: dict[str, str], *, static: bool = False
+) -> list[dict[str, Any]]:
     """Return what each rank of a job printed, by rank."""
-    program = linked(mpi, HERE / "mpi_trace_functions.c", folder)
+    program = linked(mpi, HERE / "mpi_trace_functions.c", folder, static=static)
     job = launch(mpi, RANKS, program, folder=folder, variables=variables, apart=True)
     parsed = [json.loads(text) for text in job.outs]
     return sorted(parsed, key=lambda answer: answer["environment"][0])
@@ -51,6 +53,11 @@ def test_every_function_answers_what_the_program_did(mpi: Mpi, tmp_path: Path) -
     # From (1, 0) to (0, 1) it is two hops.
     assert [answer["hops"] for answer in ranks[:3]] == ["1", "2", "1"]
     assert "nan" in str(ranks[3]["hops"])
+
+
+def test_the_static_library_finds_the_names_of_callers_too(tmp_path: Path) -> None:
+    ranks = answers(OPEN_MPI, tmp_path, {}, static=True)
+    assert ranks[0]["caller"] == ["caller_of_it", "mpi_trace_functions.c", 0]
 
 
 @pytest.mark.parametrize("mpi", BOTH, ids=str)
