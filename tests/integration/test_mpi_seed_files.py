@@ -240,18 +240,42 @@ def test_a_program_without_libmpitrace_writes_no_files(tmp_path: Path) -> None:
     assert not names(tmp_path)
 
 
-def test_a_matrix_of_too_many_ranks_is_refused(tmp_path: Path) -> None:
-    source, program = tmp_path / "ask.c", tmp_path / "ask"
-    source.write_text(
-        '#include "trace/send_matrix.h"\n'
-        "int main(void) { return gn_trace_matrix_begin(GN_TRACE_MATRIX_RANKS + 1) == -1 &&\n"
-        "!gn_trace_matrix_begin(3) ? 0 : 1; }\n"
-    )
-    lib = Path(gnomon.__file__).parent / "lib"
-    archives = [lib / f"libgnomon-{name}.a" for name in ("mpitrace", "mpi", "runtime", "core")]
-    includes = f"-I{Path(gnomon.__file__).parent / 'mpi' / 'include'}"
+def linked_with_archives(folder: Path, text: str) -> Path:
+    """Compile a program that calls what libmpitrace is made of, without any MPI."""
+    source, program = folder / "ask.c", folder / "ask"
+    source.write_text(text)
+    package = Path(gnomon.__file__).parent
+    archives = [
+        package / "lib" / f"libgnomon-{name}.a" for name in ("mpitrace", "mpi", "runtime", "core")
+    ]
+    includes = f"-I{package / 'mpi' / 'include'}"
     subprocess.run(
         ["cc", "-o", program, includes, source, *archives, "-lpthread", "-ldl", "-lm"], check=True
+    )
+    return program
+
+
+def test_a_process_with_little_memory_has_sums_all_the_same(tmp_path: Path) -> None:
+    program = linked_with_archives(
+        tmp_path,
+        "#include <sys/resource.h>\n"
+        '#include "totals_file.h"\n'
+        "int main(void) {\n"
+        'static const char *const names[] = {"", "MPI_Send"};\n'
+        "struct rlimit most = {64 << 20, 64 << 20};\n"
+        "uint64_t n;\n"
+        "setrlimit(RLIMIT_AS, &most);\n"
+        "return gn_mpi_totals_open_in_memory(names, 2) || !gn_mpi_totals_records(&n); }\n",
+    )
+    assert subprocess.run([program], check=False).returncode == 0
+
+
+def test_a_matrix_of_too_many_ranks_is_refused(tmp_path: Path) -> None:
+    program = linked_with_archives(
+        tmp_path,
+        '#include "trace/send_matrix.h"\n'
+        "int main(void) { return gn_trace_matrix_begin(GN_TRACE_MATRIX_RANKS + 1) == -1 &&\n"
+        "!gn_trace_matrix_begin(3) ? 0 : 1; }\n",
     )
     done = subprocess.run([program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0

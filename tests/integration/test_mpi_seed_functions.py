@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -93,13 +94,26 @@ def test_the_pattern_of_example_4_10_is_found(mpi: Mpi, tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("mpi_profile.*"))) == RANKS
 
 
-def test_a_program_in_fortran_asks_through_the_module(tmp_path: Path) -> None:
-    module = Path(config(OPEN_MPI, "--fortran")[0])
+@pytest.mark.parametrize("mpi", BOTH, ids=str)
+def test_a_program_in_fortran_asks_through_the_module(mpi: Mpi, tmp_path: Path) -> None:
+    module = Path(config(mpi, "--fortran")[0])
     source = HERE / "mpi_trace_fortran.F90"
-    program = linked(OPEN_MPI, module, tmp_path, source, f"-J{tmp_path}")
-    out, _ = run_linked(OPEN_MPI, 2, program, tmp_path)
+    program = linked(mpi, module, tmp_path, source, f"-J{tmp_path}")
+    out, _ = run_linked(mpi, 2, program, tmp_path)
     lines = sorted(line.split() for line in out.splitlines())
     assert lines == [
         ["0", "MPI_Send", "3", "24.0", "3", "1"],
         ["1", "MPI_Send", "0", ".0", "3", "1"],
     ]
+
+
+def test_the_header_is_one_of_cpp_too(tmp_path: Path) -> None:
+    source = tmp_path / "header.cpp"
+    source.write_text(
+        "#include <mpt.h>\n"
+        'extern "C" int MT_output_trace(int rank) { return rank == SEND_ID + MT_ISCAN_ID; }\n'
+    )
+    options = config(OPEN_MPI, "--cflags")
+    subprocess.run(
+        ["g++", "-Wall", "-Wextra", "-Werror", "-c", source, *options], cwd=tmp_path, check=True
+    )
