@@ -94,7 +94,8 @@ def read_messages(data: Dataset) -> Messages:
     numbers = np.array([one.location for one in data.locations], dtype=np.int32)
     ends = [positions(numbers, rows[name]) for name in ("sender", "receiver")]
     is_known: Flags = (ends[0] >= 0) & (ends[1] >= 0)
-    count, amount = (rows[name] / data.repetitions for name in ("messages", "bytes"))
+    executions = _executions(data, ends[0])
+    count, amount = (rows[name] / executions for name in ("messages", "bytes"))
     locations = _in_order(data, np.unique(np.concatenate([end[is_known] for end in ends])))
     position = np.full(len(numbers), -1, dtype=np.int32)
     position[locations] = np.arange(len(locations), dtype=np.int32)
@@ -113,6 +114,24 @@ def read_messages(data: Dataset) -> Messages:
         locations, rank, titles, host, hosts, pairs,
         float(amount[~is_known].sum()), float(count[~is_known].sum()),
     )  # fmt: skip
+
+
+def _executions(data: Dataset, sender: Ints) -> Floats:
+    """Return of how many executions of its run each sender's messages are."""
+    run = run_of_each(data)
+    if run.max(initial=-1) < 0:
+        return np.full(len(sender), float(data.repetitions))
+    rows = data.tables.arrays(
+        "SELECT DISTINCT COALESCE(sender, -1) AS sender, COALESCE(repetition, 0) AS repetition "
+        "FROM messages"
+    )
+    numbers = np.array([one.location for one in data.locations], dtype=np.int32)
+    senders = positions(numbers, rows["sender"])
+    known_run = np.where(senders >= 0, run[senders], -1).astype(np.int64)
+    of_runs = np.unique((known_run + 1) << 32 | rows["repetition"]) >> 32
+    count = np.bincount(of_runs, minlength=len(run) + 1)
+    own: Ints = count[np.where(sender >= 0, run[sender], -1) + 1]
+    return np.maximum(own, 1).astype(np.float64)
 
 
 def communities_of(messages: Messages) -> Ints:

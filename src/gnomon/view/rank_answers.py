@@ -100,6 +100,12 @@ def _end(sums: Messages, position: int) -> str:
 
 def ranks(opened: OpenRun, asked: QueryParams) -> Response:
     """Return values of ranks, in bands."""
+    # What no program takes, as 1e308 s, may come to infinity, which stands out of nothing.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _ranks_answer(opened, asked)
+
+
+def _ranks_answer(opened: OpenRun, asked: QueryParams) -> Response:
     data = opened.data
     places = _ranks(opened)
     keys = rank_values.keys_of(
@@ -209,22 +215,32 @@ def sites(opened: OpenRun, asked: QueryParams) -> Response:
     time = next((one for one in data.metrics if one.name == mpi_metrics.TIME), None)
     if time is None:
         raise UsageError(f"{opened.title}: it has no times of MPI; measure it with gnomon run")
+    own = [data.locations[nth].location for nth in members.tolist()]
+    inside = "p.metric = ? AND p.location IN (SELECT unnest(?::INTEGER[]))"
+    # Each execution has processes of its own, which are the same rank.
+    ((executions,),) = data.tables.rows(
+        f"SELECT GREATEST(COUNT(DISTINCT COALESCE(p.repetition, 0)), 1) FROM profile p "
+        f"WHERE {inside}",
+        [time.metric, own],
+    )
     rows = data.tables.rows(
         "SELECT COALESCE(r.name, ''), COALESCE(u.name, ''), COALESCE(r.file, ''), "
-        "GREATEST(COALESCE(r.line, 0), 0), CAST(SUM(p.calls) AS DOUBLE), SUM(p.inclusive) AS value "
+        "GREATEST(COALESCE(r.line, 0), 0), SUM(p.calls) / CAST(? AS DOUBLE), "
+        "SUM(p.inclusive) / CAST(? AS DOUBLE) AS value "
         "FROM profile p JOIN paths t USING (path) JOIN regions r USING (region) "
         "LEFT JOIN paths a ON a.path = t.parent LEFT JOIN regions u ON u.region = a.region "
-        "WHERE p.metric = ? AND r.kind = ? AND isfinite(p.inclusive) "
-        "AND p.location IN (SELECT unnest(?::INTEGER[])) "
-        "GROUP BY t.path, r.name, u.name, r.file, r.line ORDER BY value DESC, t.path",
-        [time.metric, mpi_metrics.CALL, [data.locations[nth].location for nth in members.tolist()]],
+        f"WHERE {inside} AND r.kind = ? AND isfinite(p.inclusive) "
+        "GROUP BY t.path, r.name, u.name, r.file, r.line HAVING isfinite(SUM(p.inclusive)) "
+        "ORDER BY value DESC, t.path",
+        [executions, executions, time.metric, own, mpi_metrics.CALL],
     )
     location = data.locations[int(places.location[unit]) if unit >= 0 else position]
+    total = float(sum(row[-1] for row in rows))
     names = ("name", "caller", "file", "line", "calls", "value")
     return as_json(
         {
             "location": location.location, "title": location.title, "host": location.host,
-            "unit": time.unit, "total": float(sum(row[-1] for row in rows)),
+            "unit": time.unit, "total": total if np.isfinite(total) else 0.0,
             "sites": [dict(zip(names, row, strict=True)) for row in rows[:_SITES_MOST]],
             "more": max(0, len(rows) - _SITES_MOST),
         }

@@ -231,32 +231,36 @@ def _values(data: Dataset, ranks: Ranks, metric: Metric) -> Floats:
 
 def _values_of(data: Dataset, ranks: Ranks, metric: Metric, paths: Longs) -> Floats:
     """Return the sums of a metric over paths at each rank, averages over executions."""
-    together = "SUM" if metric.is_additive and not metric.is_elapsed else "MAX"
+    is_sum = metric.is_additive and not metric.is_elapsed
+    together = "SUM" if is_sum else "MAX"
     rows = data.tables.arrays(
-        f"SELECT location, {together}(inclusive) AS value, "
-        "COUNT(DISTINCT repetition) AS executions "
+        f"SELECT location, COALESCE(repetition, 0) AS repetition, {together}(inclusive) AS value "
         "FROM profile WHERE metric = ? AND path IN (SELECT unnest(?::INTEGER[])) "
-        "AND location IS NOT NULL AND isfinite(inclusive) GROUP BY location",
+        "AND location IS NOT NULL AND isfinite(inclusive) GROUP BY ALL",
         [metric.metric, data.paths.number[paths].tolist()],
     )
     number = np.array([one.location for one in data.locations], dtype=np.int32)
     location = positions(number, rows["location"])
     kinds = {kind: nth for nth, kind in enumerate(_WIDEST)}
     width = np.array([kinds.get(one.kind, len(kinds)) for one in data.locations], dtype=np.int32)
-    divisor = np.maximum(rows["executions"], 1) if together == "SUM" else 1
-    value = np.asarray(rows["value"] / divisor, dtype=np.float64)
     wanted = (location >= 0) & (ranks.of_location[location] >= 0)
-    wanted &= width[location] < len(kinds)
-    unit, value, width = ranks.of_location[location[wanted]], value[wanted], width[location[wanted]]
+    wanted &= (width[location] < len(kinds)) & np.isfinite(rows["value"])
+    unit, width = ranks.of_location[location[wanted]], width[location[wanted]]
     widest = np.full(ranks.n, len(kinds), dtype=np.int32)
     np.minimum.at(widest, unit, width)
     is_widest = width == widest[unit]
-    result = np.full(ranks.n, -np.inf)
-    if together == "SUM":
-        result = np.bincount(unit[is_widest], weights=value[is_widest], minlength=ranks.n)
+    unit = unit[is_widest].astype(np.int64)
+    value, repetition = (rows[name][wanted][is_widest] for name in ("value", "repetition"))
+    # Each execution has processes of its own.
+    executions, of_row = np.unique(unit << 32 | repetition, return_inverse=True)
+    each = np.full(len(executions), -np.inf)
+    if is_sum:
+        each = np.bincount(of_row, weights=value, minlength=len(executions)).astype(np.float64)
     else:
-        np.maximum.at(result, unit[is_widest], value[is_widest])
-    return np.where(widest < len(kinds), result, np.nan)
+        np.maximum.at(each, of_row, value)
+    count = np.bincount(executions >> 32, minlength=ranks.n)
+    sums = np.bincount(executions >> 32, weights=each, minlength=ranks.n)
+    return np.where(count > 0, sums / np.maximum(count, 1), np.nan)
 
 
 def sorted_ranks(ranks: Ranks, by: str, of_key: Series | None, *, descending: bool) -> Longs:
@@ -295,7 +299,8 @@ def bands(values: Floats, stands_out: Flags, begin: int, end: int, many: int) ->
     count = np.bincount(band[~np.isnan(part)], minlength=len(edges) - 1)
     first = edges[:-1] - begin
     last = first + np.maximum(count - 1, 0)
-    middle = (ordered[(first + last) // 2] + ordered[(first + last + 1) // 2]) / 2
+    # Halves of each: the sum of the largest numbers is none.
+    middle = ordered[(first + last) // 2] / 2 + ordered[(first + last + 1) // 2] / 2
     outlying = np.bincount(band[stands_out[begin:end]], minlength=len(edges) - 1)
     return Bands(edges, ordered[first], middle, ordered[last], outlying.astype(np.int32))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -161,6 +162,20 @@ def test_values_are_means_over_executions(client: Client) -> None:
     assert found["totalMessages"] == 10
 
 
+def test_runs_that_are_combined_keep_their_messages(tmp_path: Path) -> None:
+    session = Session()
+    view_messages.write(tmp_path / "one", ring(4), count=4, repetitions=2)
+    view_messages.write(tmp_path / "other", ring(8))
+    opened = [session.open([str(tmp_path / name)])[0].id for name in ("one", "other")]
+    combined = session.combine(opened)
+    with serving(session) as client:
+        found = asked(client, int(combined.id))
+    assert (found["ends"], found["totalMessages"]) == (12, 10 + 36)
+    # Each run's ranks follow those of the run before.
+    assert found["rows"] == [f"rank {rank}" for rank in (*range(4), *range(8))]
+    assert grid(found, "pairs")[:4, 4:].sum() == 0
+
+
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
@@ -241,3 +256,21 @@ def test_a_grid_is_divided_into_few_compact_parts() -> None:
     found = communities(64 * 64, source, target, np.ones(len(source)))
     assert 4 <= found.max() + 1 <= 80
     assert (found[source] == found[target]).mean() > 0.85
+
+
+# --- what no program sends ------------------------------------------------------------------------
+
+
+def test_messages_that_make_no_sense_are_no_messages(tmp_path: Path) -> None:
+    huge = 2**63 - 1
+    sent = [(0, 1, huge, huge), (0, 1, huge, huge), (1, 0, -5, -7), (2, 2, 0, 0), (-1, -1, 1, 1)]
+    path = view_messages.write(tmp_path / "odd", sent, count=3)
+    session = Session()
+    session.open([str(path)])
+    with serving(session) as client:
+        for by in ("block", "host", "community"):
+            found = asked(client, 1, by=by)
+            assert found["totalBytes"] == pytest.approx(2.0**64)
+            assert min(found["bytes"]) >= 0
+            assert min(found["messages"]) >= 0
+        assert found["unknownMessages"] == 1

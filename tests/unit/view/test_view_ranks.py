@@ -110,6 +110,27 @@ def test_values_are_means_over_executions(client: Client) -> None:
     np.testing.assert_allclose(found["middle"], [time_of(rank) for rank in range(4)])
 
 
+def test_executions_have_processes_of_their_own(tmp_path: Path) -> None:
+    places = [Place(-1, "command"), *(Place(0, "process", rank) for rank in (0, 1, 0, 1))]
+    sites = [Region(-1, "hpm", "app"), Region(0, "mpi", "MPI_Send", "/src/a.c", 7)]
+    values = [
+        Value(at, site, 0, time, time, repetition=at > 2, calls=4)
+        for at, time in ((1, 10.0), (2, 20.0), (3, 30.0), (4, 20.0)) for site in (0, 1)
+    ]  # fmt: skip
+    values += [Value(at, 0, 1, 100.0 * at, None, repetition=at > 2) for at in range(1, 5)]
+    view_runs.write(
+        tmp_path / "again", places, sites, view_messages.METRICS, values, {"repetitions": 2}
+    )
+    session = Session()
+    session.open([str(tmp_path / "again")])
+    with serving(session) as client:
+        found = asked(client, 1, series="0,1,computing")
+        location = int(found["location"][0])
+        (site,) = client.ask(f"/api/runs/1/sites?location={location}").json["sites"]
+    assert found["middle"].reshape(3, 2).tolist() == [[20, 20], [200, 300], [180, 280]]
+    assert (site["value"], site["calls"]) == (20, 4)
+
+
 def test_threads_add_up_to_their_rank(client: Client) -> None:
     found = asked(client, 4, series="0")
     # The section `solve` of both threads: the whole program was counted for the command alone.
@@ -184,6 +205,24 @@ def test_a_rank_has_its_call_sites(client: Client) -> None:
     # The location of messages is the rank, too.
     of_messages = client.ask("/api/runs/1/sites?location=14").json
     assert of_messages["sites"] == of_rank["sites"]
+
+
+def test_values_that_are_none_are_left_out(tmp_path: Path) -> None:
+    places = [Place(-1, "command"), *(Place(0, "process", rank) for rank in range(4))]
+    sites = [Region(-1, "hpm", "app"), Region(0, "mpi", "MPI_Send")]
+    odd = (float("nan"), float("inf"), 1e308, -1.0)
+    values = [
+        Value(at, site, 0, value, None) for at, value in enumerate(odd, start=1) for site in (0, 1)
+    ]
+    values += [Value(3, 1, 0, 1e308, None)]
+    path = view_runs.write(tmp_path / "odd", places, sites, view_messages.METRICS, values)
+    session = Session()
+    session.open([str(path)])
+    with serving(session) as client:
+        found = asked(client, 1, series="0")
+        assert np.isnan(found["middle"][:2]).all()
+        for location in range(1, 5):
+            assert client.ask(f"/api/runs/1/sites?location={location}").status == 200
 
 
 def test_outliers_are_far_from_the_median() -> None:
