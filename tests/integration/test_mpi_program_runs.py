@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
-from mpi import BOTH, OPEN_MPI, Mpi, build
+from mpi import BOTH, MPICH, OPEN_MPI, Mpi, build, python
 from mpi_program_runs import measured
 
 from gnomon.mpi import mpi_metrics as names
@@ -140,3 +141,30 @@ def test_ranks_of_programs_that_were_spawned_are_others(tmp_path: Path) -> None:
         ("rank 1", "rank 0", "MPI_Sendrecv", INT),
         ("rank 1 of job 2", "rank 0 of job 2", "MPI_Sendrecv", INT),
     ]
+
+
+def test_calls_of_python_are_told_apart_by_its_lines(mpi: Mpi, tmp_path: Path) -> None:
+    script = PROGRAMS / "python_sites.py"
+    lines = script.read_text().splitlines()
+    job = measured(mpi, 2, sys.executable, script, folder=tmp_path, variables=python(mpi, tmp_path))
+    assert job.status == 0, job.said
+    # mpi4py calls the variants with large counts where the MPI has them.
+    large = "_c" if mpi is MPICH else ""
+    receive, reduce = f"MPI_Mrecv{large}", f"MPI_Allreduce{large}"
+    calls = {
+        stack[stack.index("exchange") + 1]: sorted(row["calls"] for row in rows)
+        for stack, rows in job.sites(names.TIME, receive).items()
+    }
+    assert calls == {"often": [7, 7], "seldom": [2, 2]}
+    sums = job.sites(names.TIME, reduce)
+    assert {stack[-2] for stack in sums} == {"<module>"}
+    assert [[row["calls"] for row in rows] for rows in sums.values()] == [[1, 1, 1, 1]]
+    places = {
+        (region["module"], Path(region["file"]).name, lines[region["line"] - 1].strip())
+        for region in job.regions.values()
+        if region["kind"] == "mpi" and region["name"] in (reduce, receive)
+    }
+    assert places == {
+        ("python", script.name, "WORLD.Allreduce(numbers, sums)"),
+        ("python", script.name, next(line.strip() for line in lines if "WORLD.sendrecv" in line)),
+    }

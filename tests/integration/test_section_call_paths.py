@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from commands import gnomon
-from run_programs import EVENTS, GETPPID, compiled
+from hpm_programs import run as run_program
+from mpi import OPEN_MPI, build, environment
+from run_programs import EVENTS, GETPPID, compiled, flags
 
 from gnomon.store import run_directory
 from gnomon.store.run import Run
@@ -234,3 +236,96 @@ def test_the_variable_alone_does_it_in_a_run(tmp_path: Path) -> None:
     alone = subprocess.run([program], cwd=tmp_path / "alone", check=True, capture_output=True,
                            env=os.environ | {"HPM_CALL_PATHS": "yes"})  # fmt: skip
     assert alone.stderr == b""
+
+
+def test_sections_and_calls_of_mpi_are_in_one_tree(tmp_path: Path) -> None:
+    source = tmp_path / "tree.c"
+    source.write_text(r"""
+#include <mpi.h>
+#include "libhpm.h"
+static __attribute__((noinline)) void step(int rank)
+{
+	hpmTstart(1, "step");
+	MPI_Bcast(&rank, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	hpmTstop(1);
+}
+int main(int argc, char **argv)
+{
+	int rank;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	hpmInit(rank, "tree");
+	for (int i = 0; i < 7; i++)
+		step(rank);
+	hpmTerminate(rank);
+	return MPI_Finalize();
+}
+""")
+    program = build(OPEN_MPI, source, tmp_path, *flags())
+    done = gnomon(
+        "run", "--name", "r", "--sections-call-paths", "--", OPEN_MPI.command("mpirun"), "-n", "2",
+        program, cwd=tmp_path, env=environment(OPEN_MPI) | EVENTS,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    opened = run_directory.find(str(tmp_path / "r.gnomon"))
+    rows = opened.query(
+        "SELECT r.kind, r.name, above.name, above.file = r.file, q.parent, sum(v.calls) "
+        "FROM profile v JOIN metrics m USING (metric) JOIN paths p USING (path) "
+        "JOIN regions r USING (region) JOIN paths q ON q.path = p.parent "
+        "JOIN regions above ON above.region = q.region "
+        "WHERE (r.name = 'step' AND m.name = 'wall time') "
+        "OR (r.name = 'MPI_Bcast' AND m.name = 'MPI time') GROUP BY ALL ORDER BY 1"
+    )
+    # Both below a line of the same function, which one path leads to.
+    assert [row[:4] for row in rows] == [
+        ("hpm", "step", "step", True), ("mpi", "MPI_Bcast", "step", True),
+    ]  # fmt: skip
+    assert rows[0][4] == rows[1][4]
+    assert [row[5] for row in rows] == [14, 14]
+
+
+def test_fortran_subroutines_lead_to_a_section(tmp_path: Path) -> None:
+    source = tmp_path / "paths.F90"
+    source.write_text("""\
+program paths
+   use f_hpm
+   implicit none
+   integer :: i
+   call f_hpminit(0, "paths")
+   do i = 1, 4
+      call one()
+      call two()
+   end do
+   call f_hpmterminate(0)
+contains
+   subroutine one()
+      call work(2)
+   end subroutine one
+   subroutine two()
+      call work(3)
+   end subroutine two
+   subroutine work(n)
+      integer, intent(in) :: n
+      integer :: again, parent
+      interface
+         function getppid() bind(C)
+            use iso_c_binding, only: c_int
+            integer(c_int) :: getppid
+         end function getppid
+      end interface
+      call f_hpmtstart(1, "work")
+      do again = 1, n
+         parent = getppid()
+      end do
+      call f_hpmtstop(1)
+   end subroutine work
+end program paths
+""")
+    module = gnomon("config", "--fortran", "hpm").stdout.strip()
+    run_program("gfortran", "-O0", "-g", "-o", "paths", module, str(source), *flags(),
+                folder=tmp_path)  # fmt: skip
+    found = values(run_of(tmp_path, tmp_path / "paths"))
+    assert found == {
+        ("main", "paths", "one", "work", "work"): [(8, 8, 4)],
+        ("main", "paths", "two", "work", "work"): [(12, 12, 4)],
+    }

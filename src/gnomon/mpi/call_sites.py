@@ -17,10 +17,10 @@ from gnomon.model.value import Unavailable
 from gnomon.mpi.mpi_metrics import CALL, COMMUNICATOR, SIZE, size_name
 from gnomon.mpi.totals_file import CODE
 from gnomon.symbols import Module, resolve
-from gnomon.symbols.code_frames import CodeFrame, module_name, named_frames, unnamed
+from gnomon.symbols.code_frames import CodeFrame, calling_frame, module_name, named_frames, unnamed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -163,14 +163,7 @@ class CallSites:
         regions = [[self._region("cpu", *frame) for frame in chain] for chain in chains]
         parents, places = (np.array([node[at] for node in self._nodes], np.uint32) for at in (0, 1))
         self.paths = call_paths(places, parents, regions, _PROGRAM)
-        innermost: list[CodeFrame] = []
-        for parent, place in self._nodes:
-            own = chains[place][-1]
-            above = innermost[parent] if parent != NONE else own
-            # What Cython made of a module has no lines: of its calls those in Python are known.
-            is_called = not own.file and above.module == PYTHON
-            innermost.append(above if is_called else own)
-        self._add_sites(innermost)
+        self._add_sites(chains)
         routines, communicators = list(self._routines), list(self._communicators)
         self._add_pairs(SIZE, self._sizes, lambda size, own: (routines[own], size_name(size)))
         self._add_pairs(
@@ -215,15 +208,21 @@ class CallSites:
             for module, missing in resolution.unavailable.items()
         )
 
-    def _add_sites(self, innermost: Sequence[CodeFrame]) -> None:
+    def _add_sites(self, chains: Sequence[Sequence[CodeFrame]]) -> None:
         """Add a path for each site, below the function that it is in."""
-        routines = list(self._routines)
+        routines, nodes = list(self._routines), list(self._nodes)
+
+        def stack(node: int) -> Iterator[CodeFrame]:
+            while node not in (-1, NONE):
+                yield chains[nodes[node][1]][-1]
+                node = nodes[node][0]
+
         regions, parents = [], []
         for key in self._sites.keys.tolist():
             node, routine = (key >> _BITS) - 1, routines[key & ((1 << _BITS) - 1)]
             parents.append(int(self.paths.of_nodes[node]) if node >= 0 else _PROGRAM)
-            line = innermost[node] if node >= 0 else CodeFrame("", "")
-            regions.append(self._region(CALL, routine, line.module, line.file, line.line))
+            caller = calling_frame(stack(node))
+            regions.append(self._region(CALL, routine, caller.module, caller.file, caller.line))
         self.paths, self._sites.paths = self.paths.with_leaves(
             np.array(parents, np.int64), np.array(regions, np.int64)
         )

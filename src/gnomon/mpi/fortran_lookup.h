@@ -30,3 +30,9 @@ static __attribute__((noinline, unused)) void *gn_f_find(const char *name)
 #define GN_F_OWN(function)                                                                         \
 	((__typeof__(&(function)))(__builtin_expect(!!(function), 1) ? (void *)(function)          \
 								     : gn_f_find(#function)))
+
+/*
+ * Another tool's function, which the stub sets by this variable's name where there is one
+ * (native/wrapper_library.c).
+ */
+#define GN_F_NEXT __attribute__((visibility("protected")))

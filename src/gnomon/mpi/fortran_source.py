@@ -164,13 +164,18 @@ class _Interposers:
 
     def _function(self, name: _Name) -> list[str]:
         own = f"GN_F_OWN({name.own})"
+        # Of one that is not measured, the C function that is called in the end leads to the tool.
+        next_function = f"gn_next_{name.name}"
+        pointer = [f"GN_F_NEXT gn_f_{self.stem}_t *{next_function};"] if name.is_measured else []
         if name.is_measured:
+            own = f"{next_function} ? {next_function} : {own}"
             passed = [own, "GN_PLACE", *self._passed()]
             body = [f"{'return ' if self.result else ''}gn_f_{self.stem}({', '.join(passed)});"]
         else:
             body = self._passing_body(f"{own}({', '.join(self._passed())})")
         return [
             f"extern gn_f_{self.stem}_t {name.own} __attribute__((weak));",
+            *pointer,
             f"gn_f_{self.stem}_t {name.name};",
             f"{self.result or 'void'} {name.name}({', '.join(self._declared) or 'void'})",
             *_block(body),

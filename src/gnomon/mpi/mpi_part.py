@@ -59,6 +59,8 @@ _ROUTINE_KEYS = (Key("name", "string", "of the routine, with MPI_"), _CLASS, CAL
                  _SECONDS, _SHARE)  # fmt: skip
 _SITE_KEYS = (
     _NAME, _CLASS, FUNCTION, MODULE, FILE, LINE,
+    Key("called_from", "string", "functions that lead there, the nearest first, each with the line "
+        "of its call: f:3 ← main:9"),
     Key("path", "integer", "number of the path: stacks that differ are sites of their own"),
     CALLS, _SECONDS, _SHARE,
     Key("ranks", "integer", "how many called it, those of each execution counted"),
@@ -137,7 +139,11 @@ class MpiCalls(NamedTuple):
         lines = [title(run, width)]
         if request.by == SITE:
             lines += mpi_text.site_lines(
-                sums.sites(), sums.processes(), width, top=top, is_measured=sums.is_measured
+                sums.sites(),
+                sums.ranks_of_an_execution(),
+                width,
+                top=top,
+                is_measured=sums.is_measured,
             )
         elif request.by == RANK:
             from gnomon.mpi.mpi_balance import outliers
@@ -214,7 +220,7 @@ def _screen(sums: MpiSums, width: int, top: int) -> Iterator[str]:
     yield from mpi_text.efficiency_lines(whole, ranks, width)
     yield "sites with most time"
     yield from mpi_text.site_lines(
-        sites, len(ranks.rank), width, top=top, is_measured=sums.is_measured
+        sites, sums.ranks_of_an_execution(), width, top=top, is_measured=sums.is_measured
     )
     yield "ranks that stand out"
     standing_out = mpi_text.outlier_lines(mpi_balance.outliers(ranks), ranks, width)
@@ -275,6 +281,7 @@ def _site_rows(sums: MpiSums, sites: list[Site]) -> list[dict[str, Any]]:
             "module": site.module,
             "file": site.file,
             "line": site.line,
+            "called_from": " ← ".join(site.callers),
             "path": site.path,
             "calls": site.calls,
             "seconds": site.seconds,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gnomon.mpi.run_queries import RunQueries
 
 _NS = 1e9
+_CALLERS_MOST = 64
 _VALUE = "COALESCE(p.exclusive, p.inclusive)"
 _IS_VALUE = f"isfinite({_VALUE}) AND {_VALUE} >= 0"
 _CALLS = "GREATEST(COALESCE(p.calls, 0), 0)"
@@ -138,13 +139,13 @@ class MpiSums:
         """Return `repetition`, `location` and `waiting`, in seconds, of processes that waited."""
         return self._run.columns(f"SELECT * FROM ({self._waiting('repetition, location')})")
 
-    def processes(self) -> int:
-        """Return how many processes have calls of MPI, those of each execution counted."""
+    def ranks_of_an_execution(self) -> float:
+        """Return how many processes have calls of MPI in one execution, in the mean, at least 1."""
         (row,) = self._run.query(
             "SELECT COUNT(*) FROM (SELECT DISTINCT p.repetition, p.location FROM profile p "
             f"WHERE p.metric IN {self._of(names.TIME)} AND {_IS_VALUE} AND {_PROCESSES})"
         )
-        return int(row[0])
+        return max(int(row[0]) / self.executions, 1.0)
 
     def heaviest(self) -> Heaviest:
         """Return what a summary tells: by two queries that are quickly planned, not by all sums."""
@@ -202,8 +203,12 @@ class MpiSums:
         ):
             values.setdefault(path, {})[metrics[metric]] = tuple(map(float, numbers))
         waiting = dict(self._run.query(self._waiting("path")))
+        callers = self._callers(values)
         rows = [
-            self._site(row, values[row[0]], waiting.get(row[0])) for row in self._described(values)
+            self._site(row, values[row[0]], waiting.get(row[0]))._replace(
+                callers=tuple(callers.get(row[0], ()))
+            )
+            for row in self._described(values)
         ]
         return sorted(rows, key=lambda site: (-site.seconds, site.routine, site.file, site.path))
 
@@ -220,6 +225,27 @@ class MpiSums:
             WHERE t.path IN ({listed})
             """
         )
+
+    def _callers(self, paths: Iterable[int]) -> dict[int, list[str]]:
+        """Return the functions that lead to those that have the sites, the nearest first."""
+        callers: dict[int, list[str]] = {}
+        listed = ", ".join(map(str, paths)) or "-1"
+        for site, name, line in self._run.query(
+            f"""
+            WITH RECURSIVE up AS (
+                SELECT t.path AS site, above.parent AS path, 0 AS depth
+                FROM paths t JOIN paths above ON above.path = t.parent WHERE t.path IN ({listed})
+                UNION ALL
+                SELECT up.site, t.parent, up.depth + 1 FROM up JOIN paths t ON t.path = up.path
+                WHERE up.depth < {_CALLERS_MOST}
+            )
+            SELECT up.site, r.name, COALESCE(r.line, 0) FROM up
+            JOIN paths t ON t.path = up.path JOIN regions r ON r.region = t.region
+            WHERE r.kind = 'cpu' ORDER BY up.site, up.depth
+            """
+        ):
+            callers.setdefault(site, []).append(f"{name}:{line}" if line else str(name))
+        return callers
 
     def _site(
         self, row: tuple[Any, ...], values: Mapping[str, tuple[float, ...]], waiting: float | None

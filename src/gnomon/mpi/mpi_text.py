@@ -67,7 +67,12 @@ def table(
 def efficiency_lines(whole: Efficiency | None, ranks: Ranks, width: int) -> list[str]:
     """Return how long ranks ran, how much of it in MPI, and the efficiencies."""
     hosts = len(set(ranks.host.tolist()))
-    processes = number(len(ranks.rank)), f"with MPI, on {_counted(hosts, 'host')}"
+    executions = len(set(ranks.repetition.tolist()))
+    each = f", in each of {executions} executions" if executions > 1 else ""
+    processes = (
+        number(_rounded(len(ranks.rank) / max(executions, 1))),
+        f"with MPI, on {_counted(hosts, 'host')}{each}",
+    )
     if whole is None:
         text = "none was between MPI_Init and MPI_Finalize: shares of time are not known"
         return [*facts([("processes", *processes)], width), *filled(text, width, "  ", "  ")]
@@ -160,22 +165,48 @@ def site_label(site: Site) -> str:
     return f"{site.routine}{place}{function}{module}"
 
 
+def _site_labels(sites: Sequence[Site]) -> list[str]:
+    """Return labels that differ: with the nearest caller that does, where nothing else does."""
+    labels = [site_label(site) for site in sites]
+    alike: dict[str, list[int]] = {}
+    for row, label in enumerate(labels):
+        alike.setdefault(label, []).append(row)
+    for rows in alike.values():
+        depth = 0
+        most = max(len(sites[row].callers) for row in rows)
+        while depth < most and len({sites[row].callers[: depth + 1] for row in rows}) < len(rows):
+            depth += 1
+        for row in rows if len(rows) > 1 else ():
+            chain = sites[row].callers[: depth + 1]
+            without_function = site_label(sites[row]._replace(function=""))
+            labels[row] = f"{without_function} ← {' ← '.join(chain)}" if chain else labels[row]
+    return labels
+
+
 def site_lines(
-    sites: Sequence[Site], n_ranks: int, width: int, *, top: int, is_measured: bool
+    sites: Sequence[Site], n_ranks: float, width: int, *, top: int, is_measured: bool
 ) -> list[str]:
-    """Return the sites with most time, and what their waiting is."""
+    """Return the sites with most time, and what their waiting is.
+
+    Args:
+        sites: all of them.
+        n_ranks: how many ranks there are in one execution.
+        width: columns of the terminal.
+        top: so many rows, 0 for all.
+        is_measured: waiting was measured.
+    """
     seconds = sum(site.seconds for site in sites)
     shown = sites[:top] if top else sites
     rows = [
         (
             share(site.seconds, seconds),
-            quantity(site.seconds / max(n_ranks, 1), "s"),
+            quantity(site.seconds / n_ranks, "s"),
             share(site.waiting, site.seconds),
-            number(_rounded(site.calls / max(n_ranks, 1))),
+            number(_rounded(site.calls / n_ranks)),
             quantity(_rounded(site.mean_bytes), "bytes") if site.mean_bytes else _ABSENT,
-            site_label(site),
+            label,
         )
-        for site in shown
+        for site, label in zip(shown, _site_labels(shown), strict=True)
     ]
     heads = ("of MPI", "time", "waits", "calls", "mean size", "site")
     lines = table(heads, rows, width, len(sites))

@@ -62,6 +62,8 @@ class Site(NamedTuple):
         longest: seconds of the longest call; None where that is not known.
         completion: seconds of calls that completed what was started here.
         waiting: seconds until the last rank had come; None where nobody knows.
+        callers: functions that lead to `function`, each with the line of its call, the nearest
+            first.
     """
 
     path: int
@@ -80,6 +82,7 @@ class Site(NamedTuple):
     longest: float | None
     completion: float
     waiting: float | None
+    callers: tuple[str, ...] = ()
 
     @property
     def mean_bytes(self) -> float:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
-import sys
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -159,7 +159,9 @@ def load(path: str, library: ctypes.CDLL) -> list[Any]:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"gnomon: {FILE_VARIABLE}: {text}\n")
+    # The program's own stream may be closed by now, or be another.
+    with suppress(OSError):
+        os.write(2, f"gnomon: {FILE_VARIABLE}: {text}\n".encode(errors="replace"))
 
 
 if __name__ == "gnomon_mpi_hooks":

@@ -9,7 +9,7 @@ called from, as the capability's own tables have it. So both are one path.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,11 @@ import numpy as np
 
 from gnomon.measurement.call_paths import NONE
 from gnomon.named_tuple import NamedTuple
-from gnomon.symbols.code_frames import CodeFrame
+from gnomon.symbols.code_frames import CodeFrame, calling_frame
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from gnomon.sampling.python_call_paths import SampledPaths
     from gnomon.sampling.sample_file import SampleFile
 
@@ -59,7 +61,7 @@ def with_calls(
     all_frames = [*frames, *paths.python_frames]
     is_measuring = np.zeros(len(all_frames), bool)
     is_measuring[: len(frames)] = np.array(of_modules)[samples.place_modules]
-    numbers: dict[tuple[int, int], int] = {}
+    numbers: dict[tuple[int, CodeFrame], int] = {}
     calls: list[tuple[CodeFrame, ...]] = []
     for node in np.flatnonzero(is_measuring[places]).tolist():
         above = int(parents[node])
@@ -71,9 +73,12 @@ def with_calls(
         # The library's constructor, for one, is no call.
         if not name:
             continue
-        key = (int(places[node]), int(places[above]) if above != NONE else -1)
+        caller = calling_frame(
+            all_frames[places[one]][-1] for one in _stack(parents, above)
+            if places[one] < len(all_frames)
+        )  # fmt: skip
+        key = (int(places[node]), caller)
         if key not in numbers:
-            caller = all_frames[key[1]][-1] if key[1] >= 0 else CodeFrame("", "")
             numbers[key] = len(all_frames) + len(calls)
             calls.append((CodeFrame(name, caller.module, caller.file, caller.line),))
         places[node] = numbers[key]
@@ -81,6 +86,13 @@ def with_calls(
         node_places=places, node_parents=parents, python_frames=(*paths.python_frames, *calls)
     )
     return InterposedCalls(paths, frozenset(frame for (frame,) in calls))
+
+
+def _stack(parents: NDArray[np.uint32], node: int) -> Iterator[int]:
+    """Yield a node and those that it was called from."""
+    while node != NONE:
+        yield node
+        node = int(parents[node])
 
 
 def routine_name(function: str) -> str:

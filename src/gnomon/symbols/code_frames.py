@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from gnomon.model.inlining import PYTHON
 from gnomon.named_tuple import NamedTuple
 from gnomon.symbols.frames import IS_INLINED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -38,6 +39,22 @@ class CodeFrame(NamedTuple):
 def module_name(path: str) -> str:
     """Return what a module is called: the base name of its path, or what has none as it is."""
     return path if path.startswith(("[", "(")) else PurePath(path).name or path
+
+
+def calling_frame(stack: Iterable[CodeFrame]) -> CodeFrame:
+    """Return where a call is, of the frames that lead to it, the innermost first.
+
+    It is the innermost one; but what was made of a Python module by Cython, and the like, has no
+    lines: of its calls those in Python are known.
+    """
+    innermost = None
+    for frame in stack:
+        innermost = innermost or frame
+        if frame.module == PYTHON:
+            return frame
+        if frame.file:
+            break
+    return innermost or CodeFrame("", "")
 
 
 def unnamed(module: str, offset: int) -> str:

@@ -39,3 +39,20 @@ int MPI_Finalize(void)
 	printf("tool of rank %d: %d sends, %d barriers, %d\n", rank, sends, barriers, level);
 	return PMPI_Finalize();
 }
+
+/* The same for Fortran, as mpiP has it. */
+void mpi_send_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *to, MPI_Fint *tag,
+	       MPI_Fint *comm, MPI_Fint *error);
+void mpi_finalize_(MPI_Fint *error);
+
+void mpi_send_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *to, MPI_Fint *tag,
+	       MPI_Fint *comm, MPI_Fint *error)
+{
+	sends++;
+	*error = PMPI_Send(buffer, *count, PMPI_Type_f2c(*type), *to, *tag, PMPI_Comm_f2c(*comm));
+}
+
+void mpi_finalize_(MPI_Fint *error)
+{
+	*error = MPI_Finalize();
+}

@@ -19,7 +19,7 @@ NUMBERS = {measure.name: number for number, measure in enumerate(MEASURES)}
 class Calls(NamedTuple):
     """What each rank has of a site: seconds, how many calls, and other metrics by name.
 
-    A rank whose seconds are None did not call it.
+    A rank whose seconds are None did not call it. Of functions each is called by the one before it.
     """
 
     routine: str
@@ -27,7 +27,7 @@ class Calls(NamedTuple):
     seconds: Sequence[float | None]
     calls: int = 1
     others: Mapping[str, Sequence[float]] = {}
-    function: str = "main"
+    function: str = "main"  # or several, as main/solve
 
 
 def mpi_run(
@@ -84,9 +84,13 @@ def mpi_run(
     functions: dict[str, int] = {}
     of_sites = []
     for site in sites:
-        if site.function not in functions:
-            functions[site.function] = node(root, "cpu", site.function, 1)
-        of_sites.append(node(functions[site.function], mpi_metrics.CALL, site.routine, site.line))
+        above, chain = root, ""
+        for name_of in site.function.split("/"):
+            chain += f"/{name_of}"
+            if chain not in functions:
+                functions[chain] = node(above, "cpu", name_of, 1)
+            above = functions[chain]
+        of_sites.append(node(above, mpi_metrics.CALL, site.routine, site.line))
     of_pairs: dict[tuple[str, ...], int] = {}
     for kind, first, second, *_ in pairs:
         if (kind, first) not in of_pairs:

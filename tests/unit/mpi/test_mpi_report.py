@@ -217,8 +217,26 @@ def test_csv_has_the_rows(run: Run, tmp_path: Path) -> None:
     assert [row["in_mpi"] for row in rows] == ["4.0", "1.0", "2.0", "5.0"]
 
 
-def test_several_executions_are_means(tmp_path: Path) -> None:
-    sums = MpiSums(mpi_run(tmp_path, (10.0,) * 4, (ALLREDUCE,), repetitions=3))
+def test_sites_that_look_alike_differ_by_their_callers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = Calls("MPI_Bcast", 5, (2.0,), function="small/wrap")
+    second = Calls("MPI_Bcast", 5, (1.0,), function="large/wrap")
+    run = mpi_run(tmp_path, (9.0,), (first, second))
+    assert [site.callers for site in MpiSums(run).sites()] == [("small:1",), ("large:1",)]
+    assert main(["report", str(run.path), "mpi", "--by", "site"]) == 0
+    shown = capsys.readouterr().out
+    assert "MPI_Bcast a.c:5 ← small:1\n" in shown
+    assert "MPI_Bcast a.c:5 ← large:1\n" in shown
+
+
+def test_several_executions_are_means(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = mpi_run(tmp_path, (10.0,) * 4, (ALLREDUCE,), repetitions=3)
+    assert main(["report", str(run.path), "mpi"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "processes 4 with MPI, on 2 hosts, in each of 3 executions" in lines
+    assert "100.0 % 2.5 s 60.0 % 10 8 B MPI_Allreduce a.c:14 norm" in lines
+    sums = MpiSums(run)
     (site,) = sums.sites()
     assert (site.calls, site.seconds, site.sent, site.waiting) == (40, 10, 320, 6)
     whole = efficiency(sums.ranks())

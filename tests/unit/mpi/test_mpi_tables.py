@@ -11,13 +11,16 @@ import totals_files
 from totals_files import (
     ALLREDUCE,
     CLOSED,
+    CODE,
     NONE,
     SEND,
     WAIT,
     frame,
     messages,
+    module,
     site,
     size,
+    text,
     thread,
     write,
 )
@@ -189,6 +192,40 @@ def test_threads_and_frames_that_are_not_known_are_added_up(tmp_path: Path) -> N
     assert sorted(told) == [
         (False, 1, 8, False), (True, 3, 3, False), (True, 4, 4, True)
     ]  # fmt: skip
+
+
+def test_functions_of_python_lead_to_calls_that_have_their_lines(tmp_path: Path) -> None:
+    records = [
+        *text(10, 0, "/nowhere/a.py\n<module>"),
+        *text(10, 1, "/nowhere/a.py\nexchange"),
+        module(0, b"\1"),
+        *text(7, 0, "/nowhere/MPI.so"),
+        frame(0, NONE, CODE | 0, 20),
+        frame(1, 0, CODE | 1, 5),
+        frame(2, 1, 0, 0x100),
+        frame(3, 0, CODE | 1, 6),
+        frame(4, 0, CODE | 9, 7),
+        site(SEND, 2, 3, 30),
+        site(SEND, 3, 4, 40),
+        site(WAIT, 4, 5, 50),
+    ]
+    write(tmp_path, records)
+    read = Read(tmp_path)
+    time = read.values(names.TIME)
+    assert time["", "<module>", "exchange", "MPI.so+0x100", "MPI_Send"] == (30, 30, 3)
+    assert time["", "<module>", "exchange", "MPI_Send"] == (40, 40, 4)
+    # Of a function without a name no more is known than that it is in no file.
+    assert time["", "<module>", "[jit]", "MPI_Wait"] == (50, 50, 5)
+    told = {
+        (row["name"], row["module"], row["file"], row["line"])
+        for row in read.regions.values()
+        if row["kind"] == names.CALL
+    }
+    assert told == {
+        ("MPI_Send", "python", "/nowhere/a.py", 5),
+        ("MPI_Send", "python", "/nowhere/a.py", 6),
+        ("MPI_Wait", "python", "/nowhere/a.py", 20),
+    }
 
 
 def test_two_programs_of_one_process_are_one(tmp_path: Path) -> None:

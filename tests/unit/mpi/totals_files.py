@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 NONE = 0xFFFFFFFF
+CODE = 1 << 31
 ROUTINES = ("none", "MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Wait", "MPI_Allreduce")
 SEND, RECV, ISEND, WAIT, ALLREDUCE = range(1, 6)
 CLOSED, FINALIZED, SPAWNED = 1, 2, 4
@@ -60,7 +61,7 @@ def module(number: int, build_id: bytes = b"") -> bytes:
 
 
 def text(of: int, number: int, value: str) -> Iterable[bytes]:
-    """Return the records of a text: of a communicator (5) or a module (7)."""
+    """Return the records of a text: of a communicator (5), a module (7) or Python code (10)."""
     content = value.encode()
     for part, at in enumerate(range(0, max(len(content), 1), 48)):
         yield struct.pack("=2H3I48s", 8, of, number, part, 0, content[at : at + 48])

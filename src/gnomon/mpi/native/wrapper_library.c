@@ -216,6 +216,29 @@ static void *other_tool(const char *name)
 	return function;
 }
 
+/*
+ * The same of a function for Fortran, which the MPI has once more with a p before its name. Only of
+ * a wrapper that calls the MPI's library for Fortran; others come to a C function, and so to the
+ * tool's.
+ */
+static void chain_fortran(const char *name)
+{
+	symbol_function *next = gn_mpi_dlsym();
+	char other[128];
+	void *tool = next(RTLD_NEXT, name), *own, *pointer;
+	Dl_info its, mpis;
+
+	snprintf(other, sizeof(other), "p%s", name);
+	own = next(RTLD_DEFAULT, other);
+	if (!tool || !own || !dladdr(tool, &its) || !dladdr(own, &mpis) ||
+	    its.dli_fbase == mpis.dli_fbase)
+		return;
+	snprintf(other, sizeof(other), "gn_next_%s", name);
+	pointer = next(here.wrappers, other);
+	if (pointer)
+		memcpy(pointer, &tool, sizeof(tool));
+}
+
 /* Has the wrapper go on to it. */
 static void chain(const char *name, void *tool)
 {
@@ -241,11 +264,12 @@ uintptr_t gn_mpi_find(const char *name, int *is_final)
 	tool = strncmp(name, "MPI_", 4) ? NULL : other_tool(name);
 	if (here.wrappers)
 		symbol = next(here.wrappers, name);
-	/* A wrapper cannot pass on arguments that its prototype does not name. */
-	if (symbol && tool && strcmp(name, "MPI_Pcontrol") != 0)
+	if (symbol && tool)
 		chain(name, tool);
 	else if (tool)
 		symbol = tool;
+	else if (symbol && !strncmp(name, "mpi_", 4))
+		chain_fortran(name);
 	if (!symbol)
 		symbol = next(RTLD_NEXT, name);
 	if (!symbol && here.mpi)
