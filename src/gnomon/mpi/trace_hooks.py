@@ -138,6 +138,8 @@ def guarded(function: Callable[..., Any], say: Callable[[str], None]) -> Callabl
 def load(path: str, library: ctypes.CDLL) -> list[Any]:
     """Read the user's file and hand its hooks over; return what has to live as long as they.
 
+    The caller keeps it from garbage collection: C holds no reference.
+
     Raises:
         OSError: the file cannot be read.
         Exception: whatever it raises.
@@ -168,6 +170,8 @@ if __name__ == "gnomon_mpi_hooks":
     _library = ctypes.CDLL(None)
     try:
         _callbacks = load(os.environ[FILE_VARIABLE], _library)
+        # Nothing else refers to this namespace, so that garbage collection would free them.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(_callbacks))
     except Exception as error:
         _say(f"{os.environ[FILE_VARIABLE]}: {type(error).__name__}: {error}; nothing of it is used")
     # mpi4py ends MPI when no Python can be called any more.
