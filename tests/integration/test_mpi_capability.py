@@ -262,7 +262,7 @@ def test_help_and_usage() -> None:
     assert "--barrier" in gnomon("mpi", "--help").stdout
     done = gnomon("mpi")
     assert done.returncode == 2
-    assert "no program to run" in done.stderr
+    assert "no program to run: gnomon mpi [options]" in done.stderr
 
 
 def _package() -> str:

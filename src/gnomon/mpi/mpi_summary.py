@@ -27,7 +27,7 @@ def lines(run: Run, width: int) -> list[str]:
     text = f"MPI: {number(n)} rank{'' if n == 1 else 's'}"
     if brief.mean is not None:
         text += (
-            f", {mpi_text.share(brief.mean, 1)} of their time in MPI "
+            f", {mpi_text.share(brief.mean, 1)} of {'its' if n == 1 else 'their'} time in MPI "
             f"({mpi_text.share(brief.least, 1)} to {mpi_text.share(brief.most, 1)})"
         )
     if brief.site is not None:

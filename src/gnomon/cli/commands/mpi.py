@@ -6,6 +6,7 @@ import argparse
 
 from gnomon.cli.commands import run as run_command
 from gnomon.cli.terminal.argument_help import Parser
+from gnomon.errors import UsageError
 from gnomon.mpi.capability import BARRIER_HELP
 
 _DESCRIPTION = """\
@@ -47,4 +48,14 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-run = run_command.run
+def run(arguments: argparse.Namespace) -> int:
+    """Run the program as `gnomon run` does; return the program's status.
+
+    Raises:
+        UsageError: there is no program, or an option is wrong.
+        RunDirectoryError: the run's name is taken, or its folder cannot be written.
+        ProgramError: the program cannot be executed.
+    """
+    if not run_command.program_of(arguments):
+        raise UsageError("no program to run: gnomon mpi [options] -- program [arguments]")
+    return run_command.run(arguments)
