@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 from statistics import median
 
-from benchmarks.mpi_job import environment, output_of_job
+from benchmarks.mpi_job import compile_program, output_of_job
 from benchmarks.table import Grid, verdict
 
 _MPIS = ("openmpi", "mpich")
@@ -59,7 +58,7 @@ def run(rounds: int) -> Grid:
 def _measured(mpi: str, folder: Path, rounds: int, notes: list[str]) -> dict[str, dict[str, float]]:
     """Return the columns of each subject, medians of rounds in which all profilers take turns."""
     program = folder / "bench_mpi"
-    _compile(mpi, "-o", program, "-Wno-stringop-overflow", _SOURCE)
+    compile_program(mpi, "-o", program, "-Wno-stringop-overflow", _SOURCE)
     profilers = {_NOTHING: (), _GNOMON: _stub(mpi, folder), **_rivals(mpi, notes)}
     found: dict[str, dict[str, list[float]]] = {}
     for _ in range(rounds):
@@ -138,8 +137,3 @@ def _stub(mpi: str, folder: Path) -> tuple[str, ...]:
     compile_wrappers(read_header(compiler), installed_parts(), target, folder)
     stub = Path(gnomon.mpi.__file__).with_name("libgnomon_mpi.so")
     return f"LD_PRELOAD={stub}", f"GNOMON_MPI_WRAPPERS={folder}"
-
-
-def _compile(mpi: str, *words: str | Path) -> None:
-    command = [f"mpicc.{mpi}", "-std=gnu11", "-O2", *map(str, words)]
-    subprocess.run(command, env=environment(mpi), check=True)

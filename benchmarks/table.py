@@ -100,10 +100,12 @@ def interleaved(rounds: int, subjects: Mapping[str, Callable[[], float]]) -> dic
     return {name: median(values) for name, values in found.items()}
 
 
-def wall_ms(command: Sequence[str]) -> float:
+def wall_ms(command: Sequence[str], env: Mapping[str, str] | None = None) -> float:
     """Run a command, its output thrown away, and return its wall time in milliseconds."""
     begin = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(
+        command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+    )
     return 1e3 * (time.perf_counter() - begin)
 
 

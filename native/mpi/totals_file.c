@@ -125,7 +125,7 @@ int gn_mpi_totals_open(const char *const *names, uint32_t n_routines)
 		return failed;
 	failed = gn_mapped_file_create(&file, path, CAPACITY_BYTES, first);
 	if (failed) {
-		gn_mapped_file_report(&file, failed, 0);
+		gn_mapped_file_report(&file, -failed, 0);
 		return failed;
 	}
 	header = (struct gn_mpi_header *)file.start;

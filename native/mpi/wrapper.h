@@ -98,10 +98,12 @@ static inline void gn_mpi_started(const struct gn_mpi_call *call, const MPI_Requ
 	gn_mpi_request_start(call, gn_mpi_handle(*request));
 }
 
-static inline void gn_mpi_freed(const struct gn_mpi_call *call, MPI_Request request)
+/* NULL, as below, is an error that MPI has to tell of. */
+static inline void gn_mpi_freed(const struct gn_mpi_call *call, const MPI_Request *request)
 {
 	(void)call;
-	gn_mpi_request_forget(gn_mpi_handle(request));
+	if (request)
+		gn_mpi_request_forget(gn_mpi_handle(*request));
 }
 
 /* MPI sets requests that are complete to MPI_REQUEST_NULL: they are noted before. */
@@ -113,7 +115,7 @@ static inline void gn_mpi_before_completion(struct gn_mpi_call *call, int n,
 	if (n != 1)
 		handle = gn_mpi_thread_handles(call->thread, n);
 	for (int i = 0; handle && i < n; i++)
-		handle[i] = gn_mpi_handle(requests[i]);
+		handle[i] = gn_mpi_handle(requests ? requests[i] : MPI_REQUEST_NULL);
 	if (gn_mpi_requests_are_shared && handle)
 		gn_mpi_requests_take_ahead(call->thread, handle, n);
 }
@@ -126,10 +128,11 @@ static inline void gn_mpi_tell_completed(const struct gn_mpi_call *call,
 			known->flags & GN_MPI_RECEIVES ? gn_mpi_came(status) : 0);
 }
 
-/* Of `n` requests so many are complete: those at `indices`, or all. */
+/* Of `n` requests so many are complete: those at `indices`, or all but what MPI says is pending
+ * because another one failed, whose status says nothing else. */
 static inline void gn_mpi_completed(const struct gn_mpi_call *call, int n,
 				    const MPI_Request *requests, const MPI_Status *statuses,
-				    const int *indices, int n_completed)
+				    const int *indices, int n_completed, int result)
 {
 	const uint64_t none = gn_mpi_handle(MPI_REQUEST_NULL);
 	const uint64_t *handle = n == 1 ? &call->handle : call->thread->handle;
@@ -141,6 +144,8 @@ static inline void gn_mpi_completed(const struct gn_mpi_call *call, int n,
 		const MPI_Status *status = statuses ? &statuses[i] : NULL;
 		struct gn_mpi_request known;
 
+		if (result == MPI_ERR_IN_STATUS && status && status->MPI_ERROR == MPI_ERR_PENDING)
+			continue;
 		if (taken && taken[number].site) {
 			gn_mpi_tell_completed(call, &taken[number], status, n_completed);
 			taken[number].site = NULL;

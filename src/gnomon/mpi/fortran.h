@@ -77,6 +77,13 @@ GN_HELPER void gn_f_start(struct gn_mpi_call *call, const MPI_Fint *request, int
 	gn_mpi_start(call, &as_c, flags);
 }
 
+GN_HELPER void gn_f_freed(struct gn_mpi_call *call, const MPI_Fint *request)
+{
+	MPI_Request as_c = PMPI_Request_f2c(*request);
+
+	gn_mpi_freed(call, &as_c);
+}
+
 GN_SELDOM void gn_f_started(struct gn_mpi_call *call, const MPI_Fint *requests, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -178,7 +185,7 @@ GN_SELDOM void gn_f_after(struct gn_f_wait *wait, struct gn_mpi_call *call, int 
 			PMPI_Status_f2c(wait->own + (size_t)i * GN_F_STATUS, &wait->statuses[i]);
 	}
 	gn_mpi_completed(call, wait->n, wait->requests, is_known ? wait->statuses : NULL,
-			 indices ? wait->indices : NULL, n);
+			 indices ? wait->indices : NULL, n, result);
 	free(wait->block);
 }
 

@@ -276,7 +276,7 @@ class _Interposers:
             lines.append(f"if ({as_c} != MPI_COMM_NULL)")
             lines.append(f"\t{verb(self.routine, 'set_communicator')}(&gn_call, {as_c});")
         if self.stem == "Request_free":
-            lines.append("gn_mpi_freed(&gn_call, PMPI_Request_f2c(*request));")
+            lines.append("gn_f_freed(&gn_call, request);")
         return lines
 
     def _told(self, with_status: bool) -> list[str]:

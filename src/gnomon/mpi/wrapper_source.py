@@ -251,10 +251,10 @@ def _before(wrapper: Wrapper) -> list[str]:
     communicator = routine.communicator
     if communicator is not None and routine.parameters[communicator].direction == "inout":
         name = wrapper.argument(communicator)
-        lines.append(f"if (*{name} != MPI_COMM_NULL)")
+        lines.append(f"if ({name} && *{name} != MPI_COMM_NULL)")
         lines.append(f"\t{verb(routine, 'set_communicator')}(&gn_call, *{name});")
     if routine.name == "MPI_Request_free":
-        lines.append(f"gn_mpi_freed(&gn_call, *{wrapper.argument(routine.requests)});")
+        lines.append(f"gn_mpi_freed(&gn_call, {wrapper.argument(routine.requests)});")
     return lines
 
 
@@ -431,7 +431,7 @@ class _OwnStatus(NamedTuple):
             if "outcount" in arguments:
                 index = wrapper.argument(routine.position("INDEX"))
                 done = f"{told} && *{(out := arguments['outcount'])} != MPI_UNDEFINED ? *{out} : 0"
-        told_of = f"gn_known(gn_result, gn_status), {index}, {done}"
+        told_of = f"gn_known(gn_result, gn_status), {index}, {done}, gn_result"
         return cls(
             declarations,
             (*before, f"gn_mpi_before_completion(&gn_call, {n}, {requests});"),

@@ -148,7 +148,7 @@ STAND_IN void gn_mpi_start(struct gn_mpi_call *call, const MPI_Request *request,
 STAND_IN void gn_mpi_started(struct gn_mpi_call *call, MPI_Request *request)
 {
 	(void)call;
-	GN_NOTE(" started=%s", *request == MPI_REQUEST_NULL ? "null" : "request");
+	GN_NOTE(" started=%s", **request == MPI_REQUEST_NULL ? "null" : "request");
 }
 
 STAND_IN void gn_mpi_before_completion(struct gn_mpi_call *call, int n, const MPI_Request *requests)
@@ -177,13 +177,15 @@ STAND_IN int64_t gn_mpi_came(const MPI_Status *status)
 }
 
 STAND_IN void gn_mpi_completed(struct gn_mpi_call *call, int n, const MPI_Request *requests,
-			       MPI_Status *statuses, const int *indices, int n_completed)
+			       MPI_Status *statuses, const int *indices, int n_completed,
+			       int result)
 {
 	long long total = 0;
 	int came = 0;
 
 	(void)call;
 	(void)n;
+	(void)result;
 	(void)requests;
 	GN_NOTE(" completed=%d", n_completed);
 	for (int i = 0; i < n_completed; i++) {
@@ -198,10 +200,10 @@ STAND_IN void gn_mpi_completed(struct gn_mpi_call *call, int n, const MPI_Reques
 	GN_NOTE(" receives=%d bytes=%lld", came, total);
 }
 
-STAND_IN void gn_mpi_freed(struct gn_mpi_call *call, MPI_Request request)
+STAND_IN void gn_mpi_freed(struct gn_mpi_call *call, const MPI_Request *request)
 {
 	(void)call;
-	GN_NOTE(" freed=%s", request == MPI_REQUEST_NULL ? "null" : "request");
+	GN_NOTE(" freed=%s", *request == MPI_REQUEST_NULL ? "null" : "request");
 }
 
 STAND_IN void gn_mpi_up(struct gn_mpi_call *call)
