@@ -48,3 +48,9 @@ def output_of_job(
         said = f"{' '.join(map(str, command))} on {tasks} tasks: {done.stderr.strip()}"
         raise SystemExit(said)
     return done.stdout
+
+
+def compile_program(mpi: str, *words: str | Path) -> None:
+    """Compile with an MPI's compiler; raises CalledProcessError where it refuses."""
+    command = [f"mpicc.{mpi}", "-std=gnu11", "-O2", *map(str, words)]
+    subprocess.run(command, env=environment(mpi), check=True)

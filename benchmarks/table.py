@@ -76,15 +76,15 @@ class Grid(Table):
     def text(self) -> str:
         """Return the table for people."""
         width = max(map(len, self._subjects), default=0)
-        wide = [max(len(column), 7) for column in self._columns]
-        heads = "  ".join(f"{column:>{n}}" for column, n in zip(self._columns, wide, strict=True))
-        lines = [f"  {self._unit:<{width}}  {heads}"]
+        wide = [max(len(column), 6) for column in self._columns]
+        heads = " ".join(f"{column:>{n}}" for column, n in zip(self._columns, wide, strict=True))
+        lines = [f"  {self._unit:<{width}} {heads}"]
         for subject, values in self._subjects.items():
-            cells = "  ".join(
+            cells = " ".join(
                 f"{values[column]:{n}.1f}" if column in values else f"{'':{n}}"
                 for column, n in zip(self._columns, wide, strict=True)
             )
-            lines.append(f"  {subject:<{width}}  {cells}".rstrip())
+            lines.append(f"  {subject:<{width}} {cells}".rstrip())
         lines += [f"  {limit}" for limit in self._limits]
         return "\n".join(lines) + "\n"
 
@@ -100,10 +100,12 @@ def interleaved(rounds: int, subjects: Mapping[str, Callable[[], float]]) -> dic
     return {name: median(values) for name, values in found.items()}
 
 
-def wall_ms(command: Sequence[str]) -> float:
+def wall_ms(command: Sequence[str], env: Mapping[str, str] | None = None) -> float:
     """Run a command, its output thrown away, and return its wall time in milliseconds."""
     begin = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(
+        command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+    )
     return 1e3 * (time.perf_counter() - begin)
 
 

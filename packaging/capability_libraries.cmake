@@ -39,35 +39,22 @@ foreach(name mpicc.openmpi mpicc.mpich mpicc)
   endif()
   unset(found)
 endforeach()
-if(compilers)
+if(compilers AND NOT CMAKE_CROSSCOMPILING)
   find_package(Python 3.11 REQUIRED COMPONENTS Interpreter)
-  set(compiler ${PROJECT_SOURCE_DIR}/packaging/compile_mpi_wrappers.py)
+  set(compiler ${PROJECT_SOURCE_DIR}/packaging/compile_mpi_libraries.py)
+  set(archives gnomon-mpitrace gnomon-mpi gnomon-runtime gnomon-core)
+  list(TRANSFORM archives REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE files)
   file(GLOB inputs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/gnomon/mpi/*.py
        ${PROJECT_SOURCE_DIR}/src/gnomon/mpi/*.h ${PROJECT_SOURCE_DIR}/src/gnomon/mpi/*.toml
-       ${PROJECT_SOURCE_DIR}/src/gnomon/mpi/native/entry_points.c ${PROJECT_SOURCE_DIR}/native/mpi/*.h)
+       ${PROJECT_SOURCE_DIR}/src/gnomon/mpi/native/entry_points.c
+       ${PROJECT_SOURCE_DIR}/native/mpi/*.h ${PROJECT_SOURCE_DIR}/native/mpi/trace/*.h)
   add_custom_command(
-    OUTPUT mpi-wrappers/stamp
-    COMMAND Python::Interpreter -B ${compiler} mpi-wrappers $<TARGET_FILE:gnomon-mpi>
-            $<TARGET_FILE:gnomon-runtime> $<TARGET_FILE:gnomon-core> -- ${compilers}
-    COMMAND ${CMAKE_COMMAND} -E touch mpi-wrappers/stamp
-    DEPENDS ${compiler} ${inputs} gnomon-mpi gnomon-runtime gnomon-core
+    OUTPUT mpi-libraries/stamp
+    COMMAND Python::Interpreter -B ${compiler} mpi-libraries ${files} -- ${compilers}
+    COMMAND ${CMAKE_COMMAND} -E touch mpi-libraries/stamp
+    DEPENDS ${compiler} ${inputs} ${archives}
     VERBATIM)
-  add_custom_target(mpi-wrappers ALL DEPENDS mpi-wrappers/stamp)
-  install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mpi-wrappers/ DESTINATION gnomon/mpi/wrappers
-          FILES_MATCHING PATTERN "*.so")
-
-  # What programs may be linked with instead (src/gnomon/mpi/trace_library.py).
-  set(compiler ${PROJECT_SOURCE_DIR}/packaging/compile_mpi_trace.py)
-  file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/native/mpi/trace/*.h)
-  add_custom_command(
-    OUTPUT mpitrace/stamp
-    COMMAND Python::Interpreter -B ${compiler} mpitrace $<TARGET_FILE:gnomon-mpitrace>
-            $<TARGET_FILE:gnomon-mpi> $<TARGET_FILE:gnomon-runtime> $<TARGET_FILE:gnomon-core> --
-            ${compilers}
-    COMMAND ${CMAKE_COMMAND} -E touch mpitrace/stamp
-    DEPENDS ${compiler} ${inputs} ${headers} gnomon-mpitrace gnomon-mpi gnomon-runtime gnomon-core
-    VERBATIM)
-  add_custom_target(mpitrace ALL DEPENDS mpitrace/stamp)
-  install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mpitrace/ DESTINATION gnomon/lib/mpitrace
-          PATTERN "stamp" EXCLUDE)
+  add_custom_target(mpi-libraries ALL DEPENDS mpi-libraries/stamp)
+  install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mpi-libraries/wrappers DESTINATION gnomon/mpi)
+  install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/mpi-libraries/mpitrace DESTINATION gnomon/lib)
 endif()

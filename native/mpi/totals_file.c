@@ -19,8 +19,9 @@
 /* Of sites, sizes and peers a process has hundreds; of an all-to-all of the largest jobs millions.
  */
 #define CAPACITY_BYTES ((uint64_t)1 << 32)
-/* Of records that no file has: of a process that may not map so much, the rest is lost. */
+/* Of records that no file has, or as much of it as a process may map. */
 #define MEMORY_BYTES ((uint64_t)1 << 28)
+#define MEMORY_LEAST ((uint64_t)1 << 18)
 #define PAGE_BYTES 4096u
 
 _Static_assert(sizeof(union gn_mpi_record) == GN_MPI_RECORD_BYTES, "records have one size");
@@ -135,6 +136,18 @@ int gn_mpi_totals_open(const char *const *names, uint32_t n_routines)
 	return 0;
 }
 
+static char *map_memory(uint64_t *bytes)
+{
+	for (*bytes = MEMORY_BYTES; *bytes >= MEMORY_LEAST; *bytes /= 4) {
+		void *memory = mmap(NULL, *bytes, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (memory != MAP_FAILED)
+			return memory;
+	}
+	return NULL;
+}
+
 int gn_mpi_totals_open_in_memory(const char *const *names, uint32_t n_routines)
 {
 	char host[GN_HOST_NAME_SIZE];
@@ -146,11 +159,9 @@ int gn_mpi_totals_open_in_memory(const char *const *names, uint32_t n_routines)
 		return -EALREADY;
 	gn_clock_init();
 	gn_host_name(host);
-	file.start = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (file.start == MAP_FAILED)
+	file.start = map_memory(&file.capacity);
+	if (!file.start)
 		return -ENOMEM;
-	file.capacity = MEMORY_BYTES;
 	header = (struct gn_mpi_header *)file.start;
 	header->tail = fill_header(header, &origin, names, n_routines);
 	is_in_memory = 1;

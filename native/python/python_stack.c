@@ -9,6 +9,8 @@
 /* Of deeper recursion the innermost functions. */
 #define FRAMES_MAX 128
 #define STACK_BUCKETS 1024
+/* More than libhpm keeps values of; what comes then has no place of its own there, either. */
+#define STACKS_MAX 65536
 
 /* Functions of Python, the innermost first, and what libhpm is told of them. */
 struct python_stack {
@@ -22,6 +24,7 @@ struct python_stack {
 };
 
 static struct python_stack *stacks[STACK_BUCKETS];
+static int n_stacks;
 
 /* Takes over a reference in the place of another. */
 static void replace(PyObject **object, PyObject *with)
@@ -147,10 +150,11 @@ void gn_python_stack_tell(void)
 	bucket = &stacks[(hash >> 32) % STACK_BUCKETS];
 	for (stack = *bucket; stack && !is_stack(stack, frame, n);)
 		stack = stack->next;
-	if (!stack) {
+	if (!stack && n_stacks < STACKS_MAX) {
 		read_lines(line, n);
 		stack = new_stack(frame, line, n);
 		if (stack) {
+			n_stacks++;
 			stack->next = *bucket;
 			*bucket = stack;
 		}

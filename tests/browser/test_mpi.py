@@ -120,6 +120,13 @@ def test_lines_have_their_time_in_mpi(page: Page, halo: Served) -> None:
 
 
 def test_the_pages_have_no_critical_fault(page: Page, halo: Served) -> None:
-    for place in ("#/ranks", "#/ranks?ranks=strips", "#/tree?by=routine"):
+    pages = {
+        "#/ranks": ".heaviest-pairs tbody tr", "#/ranks?ranks=strips": ".outliers tbody tr",
+        "#/tree?by=routine": ".cm-lit",
+    }  # fmt: skip
+    for place, shown in pages.items():
         visit(page, halo, place)
+        expect(page.locator(shown).first).to_be_visible()
+        # What is read later, as names beside pictures, is there.
+        page.wait_for_load_state("networkidle")
         assert critical_faults(page) == {}, place

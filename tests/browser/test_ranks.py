@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 import view_messages
+from made_runs import made_run
 from playwright.sync_api import Locator, Page, expect
 
 from benchmarks import large_mpi
@@ -16,6 +17,7 @@ from gnomon.store import run_directory
 from gnomon.units import number, quantity
 
 MANY = 8192
+PART = rf"\d+ of {number(MANY)} ranks"
 FEW: list[view_messages.Sent] = [
     *view_messages.ring(8), *((0, rank, 8, 1) for rank in range(2, 7)), (2, -1, 5, 1),
 ]  # fmt: skip
@@ -36,6 +38,15 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     view_messages.write(folder / "few", FEW)
     large_mpi.write(folder / "many", MANY)
     with Opened([GNOMON, "view", "few", "many", "--no-browser"], folder) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def serial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Serve a run of a command alone."""
+    folder = tmp_path_factory.mktemp("serial")
+    made_run(folder, [("app", "f", "/src/a.c", 3, (600, 6, 1, 0))], name="serial")
+    with Opened([GNOMON, "view", "serial", "--no-browser"], folder) as opened:
         yield opened
 
 
@@ -163,16 +174,21 @@ def test_ranks_come_together_by_node_and_community(
     assert re.match(r"(\d+ of the )?ranks? \d+", facts(page)["senders"])
 
 
-def test_a_run_without_messages_says_how_to_get_them(
-    page: Page, trouble: list[str], served: Served
-) -> None:
+def test_a_failure_is_said(page: Page, trouble: list[str], served: Served) -> None:
     visit(page, served, "#/ranks", run="few")
     page.route("**/matrix?*", lambda route: route.fulfill(
-        status=400, json={"error": "few: it has no messages"}
+        status=422, json={"error": "few: its tables cannot be read"}
     ))  # fmt: skip
     page.get_by_role("button", name="node").click()
-    expect(page.locator(".trouble")).to_have_text("few: it has no messages")
+    expect(page.locator(".trouble")).to_have_text("few: its tables cannot be read")
     trouble.clear()
+
+
+def test_a_run_without_ranks_says_how_to_get_them(page: Page, serial: Served) -> None:
+    visit(page, serial, "#/ranks")
+    expect(page.locator(".matrix-facts")).to_contain_text("gnomon run -- mpirun")
+    page.keyboard.press("]")
+    expect(page.locator(".strip-pane .waiting")).to_contain_text("no ranks and no processes")
 
 
 # --- values of ranks ------------------------------------------------------------------------------
@@ -228,6 +244,8 @@ def test_bands_of_thousands_open_to_their_ranks(page: Page, served: Served) -> N
     expect(page.locator(".strip-foot")).to_contain_text(
         re.compile(rf"^\d+ of {number(MANY)} ranks$")
     )
+    # As many marks as ranks: what is shown is the part.
+    comes_to(page, lambda: bool(re.fullmatch(PART, text(page.locator(".strip-foot")))), True)
     strip.focus()
     page.keyboard.press("End")
     expect(page.locator(".strip-foot")).to_contain_text("rank 8191 on node127: MPI time")

@@ -128,9 +128,9 @@ def test_sites_are_in_the_program(library: Path, tmp_path: Path) -> None:
             assert Path(file.texts["module", module]).name == program.name
 
 
-def test_threads_lose_no_call(library: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sends", [20_000, pytest.param(1_000_000, marks=pytest.mark.long)])
+def test_threads_lose_no_call(library: Path, sends: int, tmp_path: Path) -> None:
     program = build(mpi_of(library), PROGRAMS / "threads.c", tmp_path, "-pthread")
-    sends = 20_000
     (file,) = profile(library, tmp_path, 1, program, str(sends))
     calls, received = sums([file], "calls"), sums([file], "received")
     for name in ("MPI_Send", "MPI_Irecv", "MPI_Wait"):

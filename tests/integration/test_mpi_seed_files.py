@@ -13,6 +13,8 @@ import pytest
 from mpi import BOTH, OPEN_MPI, Mpi, build, environment, launch
 from mpi_seed import EXAMPLES, linked, make, run_linked
 
+import gnomon
+
 RANKS = 4
 RING = EXAMPLES / "mpi_test.c"
 SIZES = [1 << exponent for exponent in range(21)]
@@ -145,10 +147,12 @@ def test_with_gnomon_run_there_are_both_the_files_and_a_run(mpi: Mpi, tmp_path: 
         assert done.returncode == 0, done.stderr
         assert "mpi_profile.0" in names(folder)
         done = subprocess.run(
-            ["gnomon", "report", "--json", folder / "ring.gnomon", "regions"],
+            ["gnomon", "report", "--json", folder / "ring.gnomon", "mpi"],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
-        assert "MPI_Isend" in done.stdout
+        calls = {it["name"]: it["calls"] for it in json.loads(done.stdout)["routines"]}
+        expected = {name: 2 * int(number) for name, (number, _) in ROUTINES.items()}
+        assert {name: calls[name] for name in ROUTINES} == expected
 
 
 @pytest.mark.parametrize(
@@ -234,3 +238,49 @@ def test_a_program_without_libmpitrace_writes_no_files(tmp_path: Path) -> None:
     program = build(OPEN_MPI, RING, tmp_path)
     launch(OPEN_MPI, 2, program, folder=tmp_path)
     assert not names(tmp_path)
+
+
+def linked_with_archives(folder: Path, text: str) -> Path:
+    """Compile a program that calls what libmpitrace is made of, without any MPI."""
+    source, program = folder / "ask.c", folder / "ask"
+    source.write_text(text)
+    package = Path(gnomon.__file__).parent
+    archives = [
+        package / "lib" / f"libgnomon-{name}.a" for name in ("mpitrace", "mpi", "runtime", "core")
+    ]
+    includes = f"-I{package / 'mpi' / 'include'}"
+    subprocess.run(
+        ["cc", "-o", program, includes, source, *archives, "-lpthread", "-ldl", "-lm"], check=True
+    )
+    return program
+
+
+def test_a_process_with_little_memory_has_sums_all_the_same(tmp_path: Path) -> None:
+    program = linked_with_archives(
+        tmp_path,
+        "#include <sys/resource.h>\n"
+        '#include "totals_file.h"\n'
+        "int main(void) {\n"
+        'static const char *const names[] = {"", "MPI_Send"};\n'
+        "struct rlimit most = {64 << 20, 64 << 20};\n"
+        "uint64_t n;\n"
+        "setrlimit(RLIMIT_AS, &most);\n"
+        "return gn_mpi_totals_open_in_memory(names, 2) || !gn_mpi_totals_records(&n); }\n",
+    )
+    assert subprocess.run([program], check=False).returncode == 0
+
+
+def test_a_matrix_of_too_many_ranks_is_refused(tmp_path: Path) -> None:
+    program = linked_with_archives(
+        tmp_path,
+        '#include "trace/send_matrix.h"\n'
+        "int main(void) { return gn_trace_matrix_begin(GN_TRACE_MATRIX_RANKS + 1) == -1 &&\n"
+        "!gn_trace_matrix_begin(3) ? 0 : 1; }\n",
+    )
+    done = subprocess.run([program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stderr == (
+        "gnomon: libmpitrace: send_bytes.matrix is not written: 16385 ranks are more than 16384; "
+        "the run has what was sent as a table: gnomon run\n"
+    )
+    assert (tmp_path / "send_bytes.matrix").stat().st_size == 3 * 3 * 8

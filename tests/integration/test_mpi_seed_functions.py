@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ RANKS = 4
 TOPOLOGY = "# two by two\nsize 2 2 1\n0 0 0 0 7\n1 1 0 0\n2 0 1 0\n3 1 1 0\n"
 
 
-def answers(mpi: Mpi, folder: Path, variables: dict[str, str]) -> list[dict[str, Any]]:
+def answers(
+    mpi: Mpi, folder: Path, variables: dict[str, str], *, static: bool = False
+) -> list[dict[str, Any]]:
     """Return what each rank of a job printed, by rank."""
-    program = linked(mpi, HERE / "mpi_trace_functions.c", folder)
+    program = linked(mpi, HERE / "mpi_trace_functions.c", folder, static=static)
     job = launch(mpi, RANKS, program, folder=folder, variables=variables, apart=True)
     parsed = [json.loads(text) for text in job.outs]
     return sorted(parsed, key=lambda answer: answer["environment"][0])
@@ -51,6 +54,11 @@ def test_every_function_answers_what_the_program_did(mpi: Mpi, tmp_path: Path) -
     # From (1, 0) to (0, 1) it is two hops.
     assert [answer["hops"] for answer in ranks[:3]] == ["1", "2", "1"]
     assert "nan" in str(ranks[3]["hops"])
+
+
+def test_the_static_library_finds_the_names_of_callers_too(tmp_path: Path) -> None:
+    ranks = answers(OPEN_MPI, tmp_path, {}, static=True)
+    assert ranks[0]["caller"] == ["caller_of_it", "mpi_trace_functions.c", 0]
 
 
 @pytest.mark.parametrize("mpi", BOTH, ids=str)
@@ -86,13 +94,26 @@ def test_the_pattern_of_example_4_10_is_found(mpi: Mpi, tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("mpi_profile.*"))) == RANKS
 
 
-def test_a_program_in_fortran_asks_through_the_module(tmp_path: Path) -> None:
-    module = Path(config(OPEN_MPI, "--fortran")[0])
+@pytest.mark.parametrize("mpi", BOTH, ids=str)
+def test_a_program_in_fortran_asks_through_the_module(mpi: Mpi, tmp_path: Path) -> None:
+    module = Path(config(mpi, "--fortran")[0])
     source = HERE / "mpi_trace_fortran.F90"
-    program = linked(OPEN_MPI, module, tmp_path, source, f"-J{tmp_path}")
-    out, _ = run_linked(OPEN_MPI, 2, program, tmp_path)
+    program = linked(mpi, module, tmp_path, source, f"-J{tmp_path}")
+    out, _ = run_linked(mpi, 2, program, tmp_path)
     lines = sorted(line.split() for line in out.splitlines())
     assert lines == [
         ["0", "MPI_Send", "3", "24.0", "3", "1"],
         ["1", "MPI_Send", "0", ".0", "3", "1"],
     ]
+
+
+def test_the_header_is_one_of_cpp_too(tmp_path: Path) -> None:
+    source = tmp_path / "header.cpp"
+    source.write_text(
+        "#include <mpt.h>\n"
+        'extern "C" int MT_output_trace(int rank) { return rank == SEND_ID + MT_ISCAN_ID; }\n'
+    )
+    options = config(OPEN_MPI, "--cflags")
+    subprocess.run(
+        ["g++", "-Wall", "-Wextra", "-Werror", "-c", source, *options], cwd=tmp_path, check=True
+    )

@@ -113,7 +113,7 @@ def test_the_environment_is_the_users_but_for_what_is_added(tmp_path: Path) -> N
     seen.pop("GNOMON_PER_THREAD", None)
     # In which Python programs read their own functions (docs/python-programs.md), and MPI's names.
     libraries = [Path(path).name for path in seen.pop("LD_PRELOAD").split(":")]
-    assert libraries == ["libgnomon_sampling.so", "libgnomon_mpi.so"]
+    assert libraries == ["libgnomon_mpi.so", "libgnomon_sampling.so"]
     seen.pop("GNOMON_MPI_WRAPPERS")
     assert re.fullmatch(r"python\.\d+\.socket", seen.pop("GNOMON_PYTHON_SOCKET"))
     del own["GNOMON_RUN_DIR"], own["LD_PRELOAD"]

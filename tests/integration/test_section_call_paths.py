@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from commands import gnomon
+from hpm_programs import run as run_program
 from mpi import OPEN_MPI, build, environment
 from run_programs import EVENTS, GETPPID, compiled, flags
 
@@ -281,3 +282,50 @@ int main(int argc, char **argv)
     ]  # fmt: skip
     assert rows[0][4] == rows[1][4]
     assert [row[5] for row in rows] == [14, 14]
+
+
+def test_fortran_subroutines_lead_to_a_section(tmp_path: Path) -> None:
+    source = tmp_path / "paths.F90"
+    source.write_text("""\
+program paths
+   use f_hpm
+   implicit none
+   integer :: i
+   call f_hpminit(0, "paths")
+   do i = 1, 4
+      call one()
+      call two()
+   end do
+   call f_hpmterminate(0)
+contains
+   subroutine one()
+      call work(2)
+   end subroutine one
+   subroutine two()
+      call work(3)
+   end subroutine two
+   subroutine work(n)
+      integer, intent(in) :: n
+      integer :: again, parent
+      interface
+         function getppid() bind(C)
+            use iso_c_binding, only: c_int
+            integer(c_int) :: getppid
+         end function getppid
+      end interface
+      call f_hpmtstart(1, "work")
+      do again = 1, n
+         parent = getppid()
+      end do
+      call f_hpmtstop(1)
+   end subroutine work
+end program paths
+""")
+    module = gnomon("config", "--fortran", "hpm").stdout.strip()
+    run_program("gfortran", "-O0", "-g", "-o", "paths", module, str(source), *flags(),
+                folder=tmp_path)  # fmt: skip
+    found = values(run_of(tmp_path, tmp_path / "paths"))
+    assert found == {
+        ("main", "paths", "one", "work", "work"): [(8, 8, 4)],
+        ("main", "paths", "two", "work", "work"): [(12, 12, 4)],
+    }

@@ -23,6 +23,10 @@ BARRIER_HELP = (
 )
 
 
+# Kinds that native/entry_points.c has code for, as uname(2) calls them.
+_MACHINES = ("x86_64", "aarch64")
+
+
 class Mpi(Capability):
     """Calls of MPI; a program without MPI has none."""
 
@@ -41,6 +45,9 @@ class Mpi(Capability):
 
     def summary_lines(self, run: Run, width: int) -> Iterable[str]:
         """Return which part of the time was in MPI, and the site with most of it."""
+        # Most programs have no MPI, and end the sooner.
+        if self.name not in run.head.get("facts", {}):
+            return ()
         from gnomon.mpi import mpi_summary
 
         return mpi_summary.lines(run, width)
@@ -50,15 +57,14 @@ class Mpi(Capability):
         import platform
 
         from gnomon.counters.component import Availability
-        from gnomon.mpi.entry_points import MACHINES
 
         machine = platform.machine()
-        if machine in MACHINES:
+        if machine in _MACHINES:
             return Availability(True)
         return Availability(
             False,
             f"calls of MPI cannot be intercepted on {machine}",
-            f"use a machine of {' or '.join(MACHINES)}",
+            f"use a machine of {' or '.join(_MACHINES)}",
         )
 
     def prepare(self, execution: Execution) -> Preparation:

@@ -17,9 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.mpi.header import Header
 
-MACHINES = ("x86_64", "aarch64")
-"""Kinds of machines that `native/entry_points.c` has code for, as uname(2) calls them."""
-
 # What came after MPI 3.1, was removed before, or is a macro in some headers.
 _NOT_EVERYWHERE = re.compile(
     r"""MPI_(?:

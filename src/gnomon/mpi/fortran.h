@@ -193,7 +193,7 @@ GN_SELDOM void gn_f_after(struct gn_f_wait *wait, struct gn_mpi_call *call, int 
 __attribute__((visibility("default"))) void mpi_pcontrol_(const MPI_Fint *level)
 {
 	gn_mpi_control(*level);
-	PMPI_Pcontrol(*level);
+	gn_next_MPI_Pcontrol(*level);
 }
 
 #define GN_F_CONTROL(name)                                                                         \

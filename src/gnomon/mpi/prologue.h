@@ -3,6 +3,18 @@
  * text. Everything is asked for once a call has succeeded, so that its arguments are valid.
  */
 #define GN_HELPER static __attribute__((unused))
+/*
+ * What comes behind MPI_Pcontrol's level is for another tool, which alone knows what it is: as many
+ * words are passed on as can come in registers, numbers and addresses. The MPI looks at none.
+ */
+#define GN_TAKE_WORDS(last)                                                                        \
+	uintptr_t gn_word[5];                                                                      \
+	va_list gn_rest;                                                                           \
+	va_start(gn_rest, last);                                                                   \
+	for (int gn_i = 0; gn_i < 5; gn_i++)                                                       \
+		gn_word[gn_i] = va_arg(gn_rest, uintptr_t);                                        \
+	va_end(gn_rest)
+#define GN_WORDS gn_word[0], gn_word[1], gn_word[2], gn_word[3], gn_word[4]
 /* Not on the way of every call. */
 #define GN_SELDOM static __attribute__((unused, noinline))
 #define GN_FEW 32

@@ -15,7 +15,6 @@ import shutil
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from gnomon.errors import MpiError
 from gnomon.installation import user_cache_folder
@@ -205,6 +204,8 @@ def _linked(root: Path, prebuilt: Path, compiler: str) -> _Linked:
     linked = _noted(note, compiler)
     if linked is not None:
         return linked
+    from tempfile import TemporaryDirectory
+
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _locked(root), TemporaryDirectory(prefix=".new-", dir=root) as name:
         # Another task of the job had the lock before.
@@ -227,6 +228,8 @@ def _linked(root: Path, prebuilt: Path, compiler: str) -> _Linked:
 
 
 def _compile(root: Path, compiler: str, linked: _Linked) -> None:
+    from tempfile import TemporaryDirectory
+
     with _locked(root):
         if linked.wrappers.exists():
             return

@@ -139,6 +139,7 @@ def wrapper_source(header: Header, fortran: str = "") -> str:
             "#include <dlfcn.h>",
             "#include <link.h>",
             "#include <mpi.h>",
+            "#include <stdarg.h>",
             "#include <stdint.h>",
             "#include <stdio.h>",
             "#include <stdlib.h>",
@@ -200,10 +201,9 @@ def _definition(wrapper: Wrapper) -> str:
 
 
 def _call(function: Function, replaced: str = "") -> str:
-    # Of a variadic one (MPI_Pcontrol) the rest cannot be passed on: its level is all that MPI
-    # itself looks at, for the standard leaves the others to profilers.
     passed = ["gn_status" if it.name == replaced else it.name for it in function.arguments]
-    return f"gn_next_{function.name}({', '.join(passed)})"
+    rest = ["GN_WORDS"] if "..." in function.parameter_list else []
+    return f"gn_next_{function.name}({', '.join(passed + rest)})"
 
 
 def _body(wrapper: Wrapper) -> list[str]:
@@ -215,7 +215,8 @@ def _body(wrapper: Wrapper) -> list[str]:
     waiting, waited = waits(routine, wrapper.argument(routine.communicator))
     declared += waiting[:1]
     is_control = function.name == "MPI_Pcontrol"
-    control = [f"gn_mpi_control({function.arguments[0].name});"] if is_control else []
+    level = function.arguments[0].name if is_control else ""
+    control = [f"GN_TAKE_WORDS({level});", f"gn_mpi_control({level});"] if is_control else []
     plain = f"return {_call(function)};" if returns else f"{{ {_call(function)}; return; }}"
     lines = [*declared, "", *control]
     lines += [f"if (!{verb(routine, 'begin')}(&gn_call, {wrapper.identifier}, GN_PLACE))"]

@@ -101,6 +101,8 @@ def axis(messages: Messages, order: Order, begin: int, end: int, most: int) -> A
     Raises:
         UsageError: there is no such part.
     """
+    if not order.n:
+        return Axis(np.zeros(1, dtype=np.int64), [])
     if not 0 <= begin < end <= order.n:
         raise UsageError(
             f"from {begin} to {end}: there are {order.n} senders and receivers, from 0 on"

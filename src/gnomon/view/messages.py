@@ -73,7 +73,7 @@ def read_messages(data: Dataset) -> Messages:
     """Return the sums of all messages of a run.
 
     Raises:
-        UsageError: it has none, or more pairs than can be held in memory.
+        UsageError: it has more pairs than can be held in memory.
         RunDirectoryError: the tables cannot be read.
     """
     rows = data.tables.arrays(
@@ -82,10 +82,6 @@ def read_messages(data: Dataset) -> Messages:
         "CAST(SUM(GREATEST(COALESCE(messages, 1), 0)) AS DOUBLE) AS messages "
         f"FROM messages GROUP BY ALL LIMIT {_PAIRS_MOST + 1}"
     )
-    if not len(rows["sender"]):
-        raise UsageError(
-            f"{data.name}: it has no messages; those of an MPI program are recorded with gnomon run"
-        )
     if len(rows["sender"]) > _PAIRS_MOST:
         raise UsageError(
             f"{data.name}: more than {_PAIRS_MOST} pairs of senders and receivers cannot be shown; "

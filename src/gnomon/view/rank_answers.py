@@ -153,8 +153,6 @@ def _ranks_answer(opened: OpenRun, asked: QueryParams) -> Response:
 
 def _ranks(opened: OpenRun) -> Ranks:
     places: Ranks = opened.once("ranks", lambda: rank_values.ranks_of(opened.data))
-    if not places.n:
-        raise UsageError(f"{opened.title}: it has no ranks and no processes")
     return places
 
 

@@ -141,10 +141,11 @@ def test_the_clock_is_stopped_before_anything_is_computed(compiler: str) -> None
         assert "gn_mpi_end(&gn_call);" in after
 
 
-def test_varargs_are_not_guessed() -> None:
+def test_varargs_go_on_as_words() -> None:
     body = body_of(source_of("mpicc.mpich"), "MPI_Pcontrol")
 
-    assert "gn_result = gn_next_MPI_Pcontrol(level);" in body
+    assert "gn_result = gn_next_MPI_Pcontrol(level, GN_WORDS);" in body
+    assert body.index("GN_TAKE_WORDS(level);") < body.index("gn_next_")
 
 
 def test_begin_and_end_of_mpi_are_told() -> None:

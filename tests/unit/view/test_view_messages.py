@@ -195,10 +195,12 @@ def test_what_is_asked_wrongly_is_said(client: Client, query: str, sentence: str
     assert sentence in answer.json["error"]
 
 
-def test_a_run_without_messages_says_so(client: Client) -> None:
-    answer = client.ask("/api/runs/4/matrix")
-    assert answer.status == 400
-    assert "it has no messages" in answer.json["error"]
+def test_a_run_without_messages_has_no_cells(client: Client) -> None:
+    for by in ("block", "host", "community"):
+        found = asked(client, 4, by=by)
+        assert (found["ends"], found["n"], found["rows"], found["top"]) == (0, 0, [], [])
+        assert found["rowEdges"].tolist() == [0]
+        assert found["totalMessages"] == 0
 
 
 # --- communities ----------------------------------------------------------------------------------

@@ -144,6 +144,19 @@ def test_a_run_without_ranks_has_processes(client: Client) -> None:
     assert found["middle"].tolist() == [1, 2, 3]
 
 
+def test_a_run_of_one_command_has_no_marks(tmp_path: Path) -> None:
+    values = [Value(0, 0, 0, 5.0, None)]
+    regions = [Region(-1, "hpm", "app")]
+    view_runs.write(
+        tmp_path / "alone", [Place(-1, "command")], regions, [Quantity("steps")], values
+    )
+    session = Session()
+    session.open([str(tmp_path / "alone")])
+    with serving(session) as client:
+        found = asked(client, 1)
+    assert (found["ranks"], found["n"], found["edges"].tolist()) == (0, 0, [0])
+
+
 def test_a_metric_that_no_rank_has_is_empty(client: Client) -> None:
     found = asked(client, 1, series="3")
     assert np.isnan(found["middle"]).all()

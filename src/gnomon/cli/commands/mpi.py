@@ -32,20 +32,8 @@ def parser() -> argparse.ArgumentParser:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    p.add_argument(
-        "--name",
-        metavar="NAME",
-        help="write the run directory NAME.gnomon (default: the program's name, date and time)",
-    )
-    p.add_argument("--force", action="store_true", help="with --name: replace an existing run")
-    p.add_argument(
-        "-r",
-        "--repeat",
-        metavar="N",
-        type=int,
-        default=1,
-        help="run the program N times and store all executions in one run (see gnomon compare)",
-    )
+    run_command.add_name(p)
+    run_command.add_repeat(p)
     p.add_argument(
         "--barrier", dest="mpi:barrier", action="store_const", const=True, help=BARRIER_HELP
     )

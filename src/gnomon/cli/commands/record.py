@@ -50,12 +50,7 @@ def parser() -> argparse.ArgumentParser:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    p.add_argument(
-        "--name",
-        metavar="NAME",
-        help="write the run directory NAME.gnomon (default: the program's name, date and time)",
-    )
-    p.add_argument("--force", action="store_true", help="with --name: replace an existing run")
+    run_command.add_name(p)
     what = p.add_mutually_exclusive_group()
     what.add_argument("-p", "--pid", metavar="PID", type=int, help="sample a running process")
     what.add_argument("-a", "--all-cpus", action="store_true", help="sample the whole machine")

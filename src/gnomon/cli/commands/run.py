@@ -66,11 +66,26 @@ def parser() -> argparse.ArgumentParser:
         help="do not use these capabilities: "
         + ", ".join(each.name for each in CAPABILITIES if each.is_default),
     )
+    add_name(p)
+    add_repeat(p)
+    for each in CAPABILITIES:
+        _add_options(p, each)
+    p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return p
+
+
+def add_name(p: argparse.ArgumentParser) -> None:
+    """Add the options that say where a run goes."""
     p.add_argument(
         "--name",
         metavar="NAME",
         help="write the run directory NAME.gnomon (default: the program's name, date and time)",
     )
+    p.add_argument("--force", action="store_true", help="with --name: replace an existing run")
+
+
+def add_repeat(p: argparse.ArgumentParser) -> None:
+    """Add the option for several executions."""
     p.add_argument(
         "-r",
         "--repeat",
@@ -79,11 +94,6 @@ def parser() -> argparse.ArgumentParser:
         default=1,
         help="run the program N times and store all executions in one run (see gnomon compare)",
     )
-    p.add_argument("--force", action="store_true", help="with --name: replace an existing run")
-    for each in CAPABILITIES:
-        _add_options(p, each)
-    p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    return p
 
 
 def _add_options(p: argparse.ArgumentParser, capability: Capability) -> None:

@@ -264,8 +264,7 @@ uintptr_t gn_mpi_find(const char *name, int *is_final)
 	tool = strncmp(name, "MPI_", 4) ? NULL : other_tool(name);
 	if (here.wrappers)
 		symbol = next(here.wrappers, name);
-	/* A wrapper cannot pass on arguments that its prototype does not name. */
-	if (symbol && tool && strcmp(name, "MPI_Pcontrol") != 0)
+	if (symbol && tool)
 		chain(name, tool);
 	else if (tool)
 		symbol = tool;

@@ -78,7 +78,7 @@ export function MessageView(props: Props) {
       {loaded.error && <p class="trouble">{loaded.error}</p>}
       {!matrix && !loaded.error && <p class="waiting">adding up the messages</p>}
       <div class="matrix-box" ref={box}>
-        {matrix && (
+        {matrix && matrix.ends > 0 && (
           <MatrixCanvas
             matrix={matrix}
             of={of}
@@ -89,7 +89,7 @@ export function MessageView(props: Props) {
           />
         )}
       </div>
-      {matrix && <Legend matrix={matrix} of={of} />}
+      {matrix && matrix.ends > 0 && <Legend matrix={matrix} of={of} />}
     </section>
   );
   return (
@@ -99,7 +99,13 @@ export function MessageView(props: Props) {
       first={picture}
       second={
         <section class="pane list-pane" aria-label="messages in numbers">
-          {matrix && <CellFacts matrix={matrix} of={of} chosen={chosen} onOpen={(step) => zoom([...steps, step])} />}
+          {matrix?.ends === 0 && (
+            <div class="matrix-facts">
+              <p>This run has no messages from one rank to another. Those of an MPI program are recorded by</p>
+              <pre>gnomon run -- mpirun -n 4 ./app</pre>
+            </div>
+          )}
+          {matrix && matrix.ends > 0 && <CellFacts matrix={matrix} of={of} chosen={chosen} onOpen={(step) => zoom([...steps, step])} />}
         </section>
       }
     />

@@ -109,9 +109,10 @@ export function StripView(props: Props) {
       {loaded.error && <p class="trouble">{loaded.error}</p>}
       {!values && !loaded.error && <p class="waiting">reading the values</p>}
       <div class="strip-box" ref={box}>
-        {values && <Strips values={values} size={[width, stripHeight(room, values.series.length)]} isStretched={isStretched} location={location} lit={lit} onLight={setLit} onOpen={open} />}
+        {values && values.ranks > 0 && <Strips values={values} size={[width, stripHeight(room, values.series.length)]} isStretched={isStretched} location={location} lit={lit} onLight={setLit} onOpen={open} />}
       </div>
-      {values && <p class="strip-foot" role="status">{bandText(values, lit)}</p>}
+      {values?.ranks === 0 && <p class="waiting">This run has no ranks and no processes with values of their own.</p>}
+      {values && values.ranks > 0 && <p class="strip-foot" role="status">{bandText(values, lit)}</p>}
     </section>
   );
   return (
@@ -121,7 +122,7 @@ export function StripView(props: Props) {
       first={picture}
       second={
         <section class="pane list-pane" aria-label="ranks in numbers">
-          {values && <Outliers values={values} location={location} />}
+          {values && values.ranks > 0 && <Outliers values={values} location={location} />}
           {location >= 0 && <RankSites {...props} location={location} />}
         </section>
       }
