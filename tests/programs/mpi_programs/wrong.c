@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 	MPI_Send(out, 20, MPI_CHAR, 0, 7, MPI_COMM_SELF);
 	if (argc <= 1)
 		failed += MPI_Waitall(2, request + 1, MPI_STATUSES_IGNORE) != MPI_SUCCESS;
-	else if (request[2] != MPI_REQUEST_NULL)
+	if (request[2] != MPI_REQUEST_NULL)
 		MPI_Wait(&request[2], &status);
 	MPI_Wait(&request[0], &status);
 	printf("failed %d\n", failed);

@@ -148,7 +148,7 @@ STAND_IN void gn_mpi_start(struct gn_mpi_call *call, const MPI_Request *request,
 STAND_IN void gn_mpi_started(struct gn_mpi_call *call, MPI_Request *request)
 {
 	(void)call;
-	GN_NOTE(" started=%s", **request == MPI_REQUEST_NULL ? "null" : "request");
+	GN_NOTE(" started=%s", *request == MPI_REQUEST_NULL ? "null" : "request");
 }
 
 STAND_IN void gn_mpi_before_completion(struct gn_mpi_call *call, int n, const MPI_Request *requests)
