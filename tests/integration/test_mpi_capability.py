@@ -85,6 +85,8 @@ def check(path: Path) -> None:
         "SELECT rank FROM locations WHERE kind = 'process' AND rank >= 0 ORDER BY rank"
     )
     assert [rank for (rank,) in processes] == list(range(RANKS))
+    told = gnomon("report", path, "messages").stdout
+    assert "  rank 0  rank 1    MPI_Isend" in told
 
 
 def words(mpi: Mpi) -> list[str]:
@@ -231,6 +233,42 @@ def test_a_process_without_mpi_is_told_that_there_is_none(tmp_path: Path) -> Non
     assert (bare.stdout, bare.returncode) == ("0 0 0 0\n", 3)
     assert (done.stdout, done.returncode) == (bare.stdout, bare.returncode)
     assert gnomon("report", "w", "messages", cwd=tmp_path).stdout.strip()
+
+
+PLUGIN = """
+#include <dlfcn.h>
+#include <mpi.h>
+int asks(void)
+{
+	int flag = 7;
+	return dlsym(RTLD_DEFAULT, "MPI_Comm_rank") && !MPI_Initialized(&flag) && !flag;
+}
+"""
+HOST = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	void *plugin = dlopen(argv[argc - 1], RTLD_NOW | RTLD_LOCAL);
+	int (*asks)(void);
+	*(void **)&asks = plugin ? dlsym(plugin, "asks") : NULL;
+	printf("%d %d\\n", dlsym(RTLD_DEFAULT, "MPI_Comm_rank") != NULL, asks ? asks() : 2);
+	return 0;
+}
+"""
+
+
+def test_a_plugin_finds_the_mpi_that_it_needs(tmp_path: Path) -> None:
+    for name, text in (("plugin.c", PLUGIN), ("host.c", HOST)):
+        (tmp_path / name).write_text(text)
+    plugin, host = tmp_path / "plugin.so", tmp_path / "host"
+    compiler = BOTH[1].command("mpicc")
+    assert run(compiler, "-fPIC", "-shared", "-o", plugin, tmp_path / "plugin.c").returncode == 0
+    assert run("cc", "-o", host, tmp_path / "host.c").returncode == 0
+    bare = run(host, plugin)
+    done = gnomon("mpi", "--name", "r", "--", host, plugin, cwd=tmp_path)
+    assert bare.stdout == "0 1\n"
+    assert (done.stdout, done.returncode) == (bare.stdout, 0)
 
 
 def test_an_mpi_without_wrappers_is_said_once_and_runs(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
  * process. One that is found here is there if it is somewhere else, too.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -29,22 +30,45 @@ symbol_function *gn_mpi_dlsym(void)
 	return own;
 }
 
+/* A plugin has an MPI of its own, which others do not see: what it needs is looked through. */
+static int caller_has(const void *caller, const char *name)
+{
+	struct link_map *map = NULL;
+	void *library = NULL;
+	Dl_info info;
+	int has;
+
+	if (dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) && map && map->l_name[0])
+		library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+	has = library && gn_mpi_dlsym()(library, name);
+	if (library)
+		dlclose(library);
+	return has;
+}
+
 static void *find_elsewhere(void *handle, const char *name)
 {
+	const void *caller = __builtin_return_address(0);
 	symbol_function *next = gn_mpi_dlsym();
 	void *symbol = next(handle, name);
 	Dl_info its, ours;
 
-	if (symbol && dladdr(symbol, &its) && dladdr((void *)gn_mpi_dlsym, &ours) &&
-	    its.dli_fbase == ours.dli_fbase && !next(RTLD_NEXT, name))
-		return NULL; /* dlerror() has the reason now */
-	return symbol;
+	if (!symbol || !dladdr(symbol, &its) || !dladdr((void *)gn_mpi_dlsym, &ours) ||
+	    its.dli_fbase != ours.dli_fbase || next(RTLD_NEXT, name))
+		return symbol;
+	if (handle == RTLD_DEFAULT && caller_has(caller, name)) {
+		dlerror();
+		return symbol;
+	}
+	/* dlerror() has the reason then. */
+	return next(RTLD_NEXT, name);
 }
 
 /* What RTLD_NEXT means depends on who calls, so that most calls are passed on as they are. */
 symbol_function *gn_mpi_choose_dlsym(void *handle, const char *name)
 {
-	return handle != RTLD_NEXT && name && (!strncmp(name, "MPI_", 4) || !strncmp(name, "mpi_", 4))
+	return handle != RTLD_NEXT && name &&
+			       (!strncmp(name, "MPI_", 4) || !strncmp(name, "mpi_", 4))
 		       ? find_elsewhere
 		       : gn_mpi_dlsym();
 }

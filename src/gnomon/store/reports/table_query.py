@@ -39,9 +39,11 @@ _PLACE = (
     (Key("tid", "integer", "of the location, -1 for none"), "tid"),
     (Key("place", "string", "the location in words: rank 0 thread 4711 worker"), ""),
 )
-# A location in words.
-_WORDS = """trim(concat_ws(' ', CASE WHEN {0}.rank >= 0 THEN 'rank ' || {0}.rank END, {0}.kind,
-    CASE WHEN {0}.tid >= 0 THEN {0}.tid WHEN {0}.pid >= 0 THEN {0}.pid END, {0}.name))"""
+# A location in words; that of a rank as a whole has the word once.
+_WORDS = """trim(concat_ws(' ', CASE WHEN {0}.rank >= 0 THEN 'rank ' || {0}.rank END,
+    CASE WHEN {0}.kind <> 'rank' OR {0}.rank < 0 THEN {0}.kind END,
+    CASE WHEN {0}.tid >= 0 THEN {0}.tid WHEN {0}.pid >= 0 THEN {0}.pid END,
+    CASE WHEN {0}.name <> 'rank ' || {0}.rank THEN {0}.name END))"""
 # What a column is called here, and what is said of it, where that is not as in the table.
 _CALLED: dict[tuple[str, str], Key] = {
     ("regions", "name"): _REGION,
