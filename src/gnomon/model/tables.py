@@ -113,27 +113,35 @@ class Table:
 
         Args:
             schema: of the table.
-            columns: every column by name; all are of one length.
+            columns: every column by name, all of one length; those that may be missing can be
+                left out.
             masks: of columns with missing values, True where one is missing.
 
         Raises:
             ValueError: the columns are not those of the schema, or differ in length.
         """
-        names = [column.name for column in schema.columns]
-        if set(names) != columns.keys():
-            wrong = ", ".join(sorted(set(names) ^ columns.keys()))
+        left_out = {it.name for it in schema.columns if it.nullable} - columns.keys()
+        names = {column.name for column in schema.columns} - left_out
+        if names != columns.keys():
+            wrong = ", ".join(sorted(names ^ columns.keys()))
             raise ValueError(f"a table of {schema.name} has other columns: {wrong}")
         if len({len(cells) for cells in columns.values()}) > 1:
             raise ValueError(f"columns of {schema.name} differ in length")
         table = cls(schema)
+        table._n = len(columns[schema.columns[0].name])
+        table._masks = {**(masks or {}), **{name: bytearray(b"\1") * table._n for name in left_out}}
         for column in schema.columns:
+            if column.name in left_out:
+                is_text = column.type == "VARCHAR"
+                table._cells[column.name] = (
+                    [""] * table._n if is_text else array(TYPECODES[column.type], [0]) * table._n
+                )
+                continue
             cells: Any = columns[column.name]
             is_array = hasattr(cells, "astype")
             table._cells[column.name] = (
                 cells.astype(TYPECODES[column.type], copy=False) if is_array else cells
             )
-        table._masks = dict(masks or {})
-        table._n = len(columns[names[0]])
         return table
 
     def __len__(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gnomon.model.tables import LOCATIONS, PATHS, PROFILE, Table
+from gnomon.model.tables import LOCATIONS, MESSAGES, PATHS, PROFILE, Table
 
 ROW = (0, 1, 2, 3, 1.5, None, 7, None, None, None)
 
@@ -63,3 +63,14 @@ def test_rows_of_other_columns_are_refused() -> None:
         Table(LOCATIONS).append((0, -1, "command", "", -1, -1, -1))
     with pytest.raises(OverflowError):
         Table(PATHS).append((1 << 40, -1, 0))
+
+
+def test_whole_columns_that_may_be_missing_can_be_left_out() -> None:
+    sent = {"repetition": np.zeros(2), "sender": np.array([1, 2])}
+    table = Table.of(MESSAGES, {**sent, "receiver": np.array([2, 1]), "bytes": np.array([5, 6])})
+    assert table.rows == [
+        (0, 1, 2, None, None, 5, *[None] * 4),
+        (0, 2, 1, None, None, 6, *[None] * 4),
+    ]
+    with pytest.raises(ValueError, match="a table of messages has other columns: receiver"):
+        Table.of(MESSAGES, sent)
