@@ -64,7 +64,8 @@ def test_hpmstat_says_once_that_it_is_the_machine() -> None:
 @without_pmu
 def test_an_emulated_pmu_is_named_with_the_options_that_were_typed() -> None:
     text = " ".join(gnomon("count", "-g", "3", "--", "true").stderr.split())
-    assert "gnomon count --pmu emulated -g 3, without PAPI_L2_TCM" in text
+    # What the emulation lacks is named where this CPU has it.
+    assert re.search(r"gnomon count --pmu emulated -g 3(, without PAPI_L2_TCM)? more", text)
     text = gnomon("count", "-e", "cycles", "--", "true").stderr
     assert "emulated" not in text  # which has no cycles
     text = " ".join(gnomon("count", "-e", "PAPI_TOT_INS", "--", "true").stderr.split())

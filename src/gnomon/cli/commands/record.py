@@ -125,7 +125,7 @@ def parser() -> argparse.ArgumentParser:
     # What `gnomon run` takes, so that both do the same.
     p.set_defaults(
         capabilities="samples",
-        without="counters,sections",
+        without="counters,sections,mpi",
         repeat=1,
         spelled={"samples": spelled},
     )

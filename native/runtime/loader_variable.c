@@ -12,6 +12,7 @@
 
 #define VARIABLE "LD_PRELOAD="
 #define SEPARATORS " :"
+#define OURS "libgnomon_"
 
 /* As the loader was told it; "" where it was not loaded so. */
 static char own_path[PATH_MAX];
@@ -55,14 +56,24 @@ static int is_of_other_machine(const char *program)
 		       &own_head[offsetof(ElfW(Ehdr), e_machine)], sizeof(ElfW(Half))));
 }
 
-/* The name of this library in a list of them, and how long it is with a separator; NULL: none. */
+/* All of them lie in folders of one installation, or of one user's cache. */
+static int is_ours(const char *name, size_t n)
+{
+	const char *base = name + n;
+
+	while (base > name && base[-1] != '/')
+		base--;
+	return !strncmp(base, OURS, strlen(OURS));
+}
+
+/* A library of Gnomon's in a list, and how long its name is with a separator; NULL: none. */
 static const char *find_own(const char *list, size_t *length)
 {
 	for (const char *name = list; *name; name += *length) {
 		const size_t n = strcspn(name, SEPARATORS);
 
 		*length = n + !!name[n];
-		if (n == strlen(own_path) && !memcmp(name, own_path, n))
+		if (is_ours(name, n))
 			return name;
 	}
 	return NULL;
@@ -98,7 +109,7 @@ size_t gn_loader_bytes(char *const environment[], const char *program)
 	return is_out_of_reach ? (n + 1) * sizeof(char *) + bytes : 0;
 }
 
-/* A list without each name of this library, behind what stands before it. */
+/* A list without the names of our libraries, behind what stands before it. */
 static void copy_without_own(char *to, const char *list)
 {
 	const char *own;
