@@ -18,7 +18,7 @@ OTHER_BUILD = Path(__file__).parents[1] / "programs" / "python_frames" / "other_
 SPIN = """
 def spin(n):
     total = 0
-    for number in range(n):
+    for number in range(2 * n):
         total ^= number
 """
 
@@ -72,7 +72,7 @@ def test_an_interpreter_within_another_one(python: str, tmp_path: Path) -> None:
         CODE = '''
         def work(n):
             total = 0
-            for number in range(n):
+            for number in range(2 * n):
                 total ^= number
         def within():
             for _ in range(20):

@@ -114,7 +114,7 @@ def test_children_and_threads_have_their_functions(tmp_path: Path) -> None:
         "import os, subprocess, sys, threading\n"
         "def spin(n):\n"
         "    total = 0\n"
-        "    for number in range(n):\n"
+        "    for number in range(2 * n):\n"
         "        total ^= number\n"
         "def in_thread():\n"
         "    spin(3000000)\n"

@@ -20,7 +20,7 @@ RECORD = ("record", "--python", "trampoline", "--name", "r", "--")
 SPIN = """
 def spin(n):
     total = 0
-    for number in range(n):
+    for number in range(2 * n):
         total ^= number
 """
 

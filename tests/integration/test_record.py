@@ -96,7 +96,7 @@ def test_a_recursion_is_told_from_its_end(tmp_path: Path, shares: Path) -> None:
 
 def test_a_frame_larger_than_what_is_copied(tmp_path: Path, compiled: Compiled) -> None:
     program = compiled("gcc", "large_frame.c", "-O2", "-fomit-frame-pointer")
-    run = recorded(tmp_path, "--stack", "16", "--", program, "500000")
+    run = recorded(tmp_path, "--stack", "16", "--", program, "1000000")
     counted = stacks(run)
     whole = {stack for stack in counted if "(truncated)" not in stack and "large_frame" in stack}
     assert {stack[stack.index("main") :][:3] for stack in whole} == {

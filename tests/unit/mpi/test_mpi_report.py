@@ -17,7 +17,7 @@ from mpi_runs import Calls, mpi_run
 
 from benchmarks import large_mpi
 from gnomon.cli import main
-from gnomon.mpi import mpi_metrics
+from gnomon.mpi import mpi_metrics, mpi_summary
 from gnomon.mpi.capability import MPI
 from gnomon.mpi.mpi_balance import COMPUTING, SENT, efficiency, outliers
 from gnomon.mpi.mpi_sums import MpiSums
@@ -280,15 +280,17 @@ def test_a_run_without_mpi_says_so(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_the_summary_of_gnomon_run_says_it_in_a_sentence(run: Run, tmp_path: Path) -> None:
     # In MPI: 4, 1, 2 and 5 of 10 seconds, 10 of all 12 in MPI_Allreduce.
-    assert " ".join(" ".join(MPI.summary_lines(run, 80)).split()) == (
+    assert " ".join(" ".join(mpi_summary.lines(run, 80)).split()) == (
         "MPI: 4 ranks, 30.0 % of their time in MPI (10.0 % to 50.0 %); most, 83.3 %, in "
         "MPI_Allreduce a.c:14 norm"
     )
-    assert max(map(len, MPI.summary_lines(run, 60))) <= 60
+    assert max(map(len, mpi_summary.lines(run, 60))) <= 60
     alone = mpi_run(tmp_path, (None,), (INIT._replace(seconds=(0.5,)),), name="alone")
-    assert MPI.summary_lines(alone, 80) == ["  MPI: 1 rank"]
+    assert mpi_summary.lines(alone, 80) == ["  MPI: 1 rank"]
     other = made_run(tmp_path, [("app", "f", "a.c", 3, (6, 6, 1, 0))], name="other")
-    assert MPI.summary_lines(other, 80) == []
+    assert mpi_summary.lines(other, 80) == []
+    # Neither has what the capability says of itself in a run that it took part in.
+    assert list(MPI.summary_lines(run, 80)) == []
 
 
 def test_generated_ranks_stand_out_where_they_were_made_slow(tmp_path: Path) -> None:
