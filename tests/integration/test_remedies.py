@@ -64,8 +64,11 @@ def test_hpmstat_says_once_that_it_is_the_machine() -> None:
 @without_pmu
 def test_an_emulated_pmu_is_named_with_the_options_that_were_typed() -> None:
     text = " ".join(gnomon("count", "-g", "3", "--", "true").stderr.split())
-    # What the emulation lacks is named where this CPU has it.
-    assert re.search(r"gnomon count --pmu emulated -g 3(, without PAPI_L2_TCM)? more", text)
+    # Of a CPU that libpfm4 does not know it is unavailable for a reason of its own.
+    is_known = "generic events of the first and the last level" not in text
+    without = ", without PAPI_L2_TCM" if is_known else ""
+    assert f"gnomon count --pmu emulated -g 3{without}" in text
+    assert (", without PAPI_L2_TCM" in text) == is_known
     text = gnomon("count", "-e", "cycles", "--", "true").stderr
     assert "emulated" not in text  # which has no cycles
     text = " ".join(gnomon("count", "-e", "PAPI_TOT_INS", "--", "true").stderr.split())

@@ -92,7 +92,6 @@ def _trace_library(wrappers: Wrappers) -> str:
 class MpiObserver(Observer):
     """What one execution of a program gets."""
 
-    watches_orphans = False
     # Of several tools for MPI the first is called, and then what it calls: ours calls the next one.
     preloads_first = True
     leaves_a_file = False
