@@ -368,6 +368,8 @@ def test_only_what_differs_for_certain_has_a_colour(page: Page, recorded: Served
     smoothing = next(text for text in said if text.startswith("mesh::mean("))
     assert re.search(r"was .*, \+.*, significant, p < 0\.001", smoothing)
     assert [text for text in said if "not significant" in text or "too small" in text]
+    # The address follows a choice a moment later.
+    expect(page).to_have_url(re.compile("colour=difference"))
     page.goto(page.url + "&split=thread")
     expect(page.locator(".flame-pane .hint").first).to_contain_text("colours are of modules")
 

@@ -126,7 +126,7 @@ def test_the_mouse_opens_a_cell_and_a_key_goes_back(page: Page, served: Served) 
         lambda: text(page.locator(".summary > div").first),
         f"in this part {number(count)}",
     )
-    assert "mzoom=8160-8192x8160-8192" in page.url
+    comes_to(page, lambda: "mzoom=8160-8192x8160-8192" in page.url, True)
     matrix.focus()
     page.keyboard.press("ArrowRight")
     assert facts(page)["senders"] == "rank 8160"

@@ -172,11 +172,14 @@ def test_buckets_of_every_width(faults: EventSet, kind: type[np.unsignedinteger]
 
 def test_addresses_of_data(faults: EventSet) -> None:
     pages = np.zeros(500, np.uint32)
-    memory = np.empty(500 * PAGE + PAGE, np.uint8)
-    offset = (memory.ctypes.data + PAGE - 1) // PAGE * PAGE
+    # Pages that nobody has touched and that are not merged into huge ones.
+    mapping = mmap.mmap(-1, 500 * PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    mapping.madvise(mmap.MADV_NOHUGEPAGE)
+    memory = np.frombuffer(mapping, np.uint8)
+    offset = memory.ctypes.data
     faults.profil("page-faults", pages, offset, SCALE_MAX // PAGE, threshold=1, data=True)
     faults.start()
-    memory[offset - memory.ctypes.data :: PAGE] = 1
+    memory[::PAGE] = 1
     faults.stop()
     assert (pages[:500] >= 1).sum() >= 499
     assert pages.sum() <= 510

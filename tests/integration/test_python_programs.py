@@ -43,13 +43,16 @@ def shares_of(counted: Counter[Stack], *functions: str) -> Counter[Stack]:
 def test_greenlets_have_stacks_of_their_own(tmp_path: Path) -> None:
     counted = recorded(tmp_path, sys.executable, """
         import greenlet
+        import random
+        # Turns of equal length and a clock that samples keep in step.
+        turns = [random.Random(4711 + turn).randrange(2000, 18000) for turn in range(400)]
         def ping():
-            for _ in range(300):
-                spin(20000)
+            for turn in turns:
+                spin(2 * turn)
                 two.switch()
         def pong():
-            for _ in range(300):
-                spin(10000)
+            for turn in turns:
+                spin(turn)
                 one.switch()
         def outer():
             one.switch()

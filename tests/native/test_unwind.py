@@ -136,7 +136,10 @@ def test_assembly_without_rules_or_symbols_is_guessed(tmp_path: Path, steps: Pat
 def test_musl_has_no_rules_but_symbols(tmp_path: Path, steps: Path) -> None:
     program = compiled(tmp_path, "-O2", "-static", LIBRARY, compiler="musl-gcc")
     stacks, said = follow(steps, "program", 1, program)
-    assert stacks.complete == stacks.total > 3000, said
+    assert stacks.total > 3000
+    # Within the restorer of signals, behind its first instruction, the rest is a guess: what the
+    # stack holds by chance decides whether it is wrong or cut.
+    assert stacks.as_called + stacks.guessed_wrong + stacks.cut == stacks.total, said
     assert stacks.as_called >= stacks.total - 5, said
 
 

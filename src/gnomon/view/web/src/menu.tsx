@@ -1,7 +1,7 @@
 // A button that opens a list, for mouse and keyboard.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 interface Props {
   readonly label: ComponentChildren;
@@ -15,7 +15,8 @@ export function Menu(props: Props) {
   const box = useRef<HTMLSpanElement>(null);
   const button = useRef<HTMLButtonElement>(null);
 
-  useEffect(() => {
+  // Before it is painted: who is quick to type into another field of it is not taken back.
+  useLayoutEffect(() => {
     if (!isOpen) return;
     const outside = (event: Event) => {
       if (!box.current?.contains(event.target as Node)) setOpen(false);
