@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "host_name.h"
@@ -97,19 +96,10 @@ static uint64_t fill_header(struct gn_mpi_header *header, const struct gn_stagin
 	return header->records;
 }
 
-/* Since the epoch. */
-static uint64_t realtime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 int gn_mpi_totals_open(const char *const *names, uint32_t n_routines)
 {
 	char host[GN_HOST_NAME_SIZE], path[PATH_MAX];
-	struct gn_staging_origin origin = {CAPABILITY, host, (uint32_t)getpid(), 0};
+	const struct gn_staging_origin origin = gn_staging_here(CAPABILITY, host);
 	const uint64_t first =
 		PAGE_BYTES + (uint64_t)n_routines * GN_MPI_NAME_BYTES + 2 * PAGE_BYTES;
 	struct gn_mpi_header *header;
@@ -118,8 +108,6 @@ int gn_mpi_totals_open(const char *const *names, uint32_t n_routines)
 	if (opened || !gn_staging_folder(CAPABILITY))
 		return opened ? -EALREADY : -ENOENT;
 	gn_clock_init();
-	gn_host_name(host);
-	origin.realtime_ns = realtime_ns();
 	failed = gn_staging_path(&origin, ENDING, path, sizeof(path));
 	if (failed)
 		return failed;
@@ -151,14 +139,12 @@ static char *map_memory(uint64_t *bytes)
 int gn_mpi_totals_open_in_memory(const char *const *names, uint32_t n_routines)
 {
 	char host[GN_HOST_NAME_SIZE];
-	const struct gn_staging_origin origin = {CAPABILITY, host, (uint32_t)getpid(),
-						 realtime_ns()};
+	const struct gn_staging_origin origin = gn_staging_here(CAPABILITY, host);
 	struct gn_mpi_header *header;
 
 	if (opened)
 		return -EALREADY;
 	gn_clock_init();
-	gn_host_name(host);
 	file.start = map_memory(&file.capacity);
 	if (!file.start)
 		return -ENOMEM;

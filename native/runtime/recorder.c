@@ -108,13 +108,9 @@ static int open_file(struct gn_record_file **file)
 		.rank = gn_launcher_rank(),
 		.capacity_bytes = capacity(),
 	};
-	struct gn_staging_origin origin = {plan->capability, host, (uint32_t)getpid(), 0};
-	struct timespec now;
+	const struct gn_staging_origin origin = gn_staging_here(plan->capability, host);
 	int error;
 
-	gn_host_name(host);
-	clock_gettime(CLOCK_REALTIME, &now);
-	origin.realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	snprintf(ending, sizeof(ending), "%s.gnrec", plan->capability);
 	error = gn_staging_path(&origin, ending, path, sizeof(path));
 	if (error)

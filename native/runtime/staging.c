@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "file_signals.h"
+#include "host_name.h"
 #include "write_all.h"
 
 static int is_switched_off(const char *capability)
@@ -28,6 +30,17 @@ const char *gn_staging_folder(const char *capability)
 	const char *folder = secure_getenv(GN_STAGING_VARIABLE);
 
 	return folder && folder[0] == '/' && !is_switched_off(capability) ? folder : NULL;
+}
+
+struct gn_staging_origin gn_staging_here(const char *capability, char *host)
+{
+	struct timespec now;
+
+	gn_host_name(host);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (struct gn_staging_origin){capability, host, (uint32_t)getpid(),
+					  (uint64_t)now.tv_sec * 1000000000u +
+						  (uint64_t)now.tv_nsec};
 }
 
 int gn_staging_path(const struct gn_staging_origin *origin, const char *ending, char *path,

@@ -33,6 +33,10 @@ struct gn_staging_origin {
 	uint64_t realtime_ns;
 };
 
+/* This process, now. `host` has GN_HOST_NAME_SIZE bytes (host_name.h), is filled, and has to last
+ * as long as the origin. */
+struct gn_staging_origin gn_staging_here(const char *capability, char *host);
+
 /* 0; -ENOENT: there is no folder for it; -ENAMETOOLONG. */
 int gn_staging_path(const struct gn_staging_origin *origin, const char *ending, char *path,
 		    size_t size);

@@ -45,9 +45,10 @@ class Mpi(Capability):
 
     def summary_lines(self, run: Run, width: int) -> Iterable[str]:
         """Return which part of the time was in MPI, and the site with most of it."""
-        # Most programs have no MPI, and end the sooner.
+        # Most programs have no MPI, and end the sooner; who asked for nothing else is told.
         if self.name not in run.head.get("facts", {}):
-            return ()
+            used = [one["name"] for one in run.head["capabilities"] if one["used"]]
+            return ("  MPI: no process called it",) if used == [self.name] else ()
         from gnomon.mpi import mpi_summary
 
         return mpi_summary.lines(run, width)

@@ -25,6 +25,7 @@ from gnomon.mpi.call_sites import CallSites
 from gnomon.mpi.process_rows import MEASURES, ProcessRows, TableParts, overhead_ns, whole
 from gnomon.mpi.totals_file import SUFFIX, TotalsFile, read_totals
 from gnomon.symbols.code_frames import module_name
+from gnomon.units import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 _HELD_BYTES = 256 << 20
 """Files of no more together are read once; larger ones again for their rows."""
 _ROWS_HELD = 100_000
+_UNMEASURED = ".mpi.unmeasured"
+_REASON_BYTES = 8192
 _NAMED = 4
 """So many processes are named in a warning."""
 
@@ -63,7 +66,8 @@ def collect(folder: Path) -> Collected:
         process.add(file, is_held=is_held)
     missing = sites.resolve()
     ordered = sorted(processes.values(), key=lambda one: (one.rank, one.host, one.pid))
-    return Collected(_tables(ordered, sites), missing, (*warnings, *_notes(ordered)), dict(facts))
+    said = (*warnings, *_unmeasured(folder), *_notes(ordered))
+    return Collected(_tables(ordered, sites), missing, said, dict(facts))
 
 
 class _Process:
@@ -115,6 +119,20 @@ def _facts(file: TotalsFile) -> dict[str, int]:
         "records_lost": file.lost,
         "overhead_ns": int(overhead_ns(file)),
     }
+
+
+def _unmeasured(folder: Path) -> Iterator[str]:
+    """Return why calls of processes were not measured, as native/wrapper_library.c wrote it."""
+    reasons = Counter[str]()
+    for path in folder.glob(f"*{_UNMEASURED}"):
+        try:
+            with path.open("rb") as file:
+                reason = file.read(_REASON_BYTES).decode(errors="replace")
+        except OSError as error:
+            reason = f"{path.name}: {error.strerror}"
+        reasons[printable(reason)] += 1
+    for reason, n in sorted(reasons.items()):
+        yield f"mpi: {n:,} process{'' if n == 1 else 'es'} not measured: {reason}"
 
 
 def _notes(processes: Sequence[_Process]) -> Iterator[str]:

@@ -3,23 +3,21 @@
  * do (mpi4py asks for MPI_Get_version among all that is loaded), and MPI's names are here in every
  * process. One that is found here is there if it is somewhere else, too.
  */
+#include "symbol_calls.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
-#include <string.h>
-
 #include <stdint.h>
+#include <string.h>
 
 /* Other C libraries than glibc have neither. */
 extern __typeof__(dlvsym) dlvsym __attribute__((weak));
 extern __typeof__(dladdr1) dladdr1 __attribute__((weak));
 
-#define HIDDEN __attribute__((visibility("hidden")))
-
-typedef void *symbol_function(void *handle, const char *name);
-
-HIDDEN symbol_function *gn_mpi_choose_dlsym(void *handle, const char *name);
-HIDDEN symbol_function *gn_mpi_dlsym(void);
+/* Called by the entry point at the end. */
+__attribute__((visibility("hidden"))) gn_mpi_symbol_function *gn_mpi_choose_dlsym(void *handle,
+										  const char *name);
 
 /* --- the C library's own ---------------------------------------------------------------------- */
 
@@ -100,10 +98,10 @@ static void *find_without_versions(void)
 }
 
 /* Of the oldest version that each kind of machine has. */
-symbol_function *gn_mpi_dlsym(void)
+gn_mpi_symbol_function *gn_mpi_dlsym(void)
 {
 	static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
-	static symbol_function *own;
+	static gn_mpi_symbol_function *own;
 	void *symbol = NULL;
 
 	if (__atomic_load_n(&own, __ATOMIC_RELAXED))
@@ -112,7 +110,7 @@ symbol_function *gn_mpi_dlsym(void)
 		symbol = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
 	if (!symbol)
 		symbol = find_without_versions();
-	__atomic_store_n(&own, (symbol_function *)symbol, __ATOMIC_RELAXED);
+	__atomic_store_n(&own, (gn_mpi_symbol_function *)symbol, __ATOMIC_RELAXED);
 	return own;
 }
 
@@ -138,7 +136,7 @@ static int caller_has(const void *caller, const char *name)
 static void *find_elsewhere(void *handle, const char *name)
 {
 	const void *caller = __builtin_return_address(0);
-	symbol_function *next = gn_mpi_dlsym();
+	gn_mpi_symbol_function *next = gn_mpi_dlsym();
 	void *symbol = next(handle, name);
 	Dl_info its, ours;
 
@@ -154,7 +152,7 @@ static void *find_elsewhere(void *handle, const char *name)
 }
 
 /* What RTLD_NEXT means depends on who calls, so that most calls are passed on as they are. */
-symbol_function *gn_mpi_choose_dlsym(void *handle, const char *name)
+gn_mpi_symbol_function *gn_mpi_choose_dlsym(void *handle, const char *name)
 {
 	return handle != RTLD_NEXT && name &&
 			       (!strncmp(name, "MPI_", 4) || !strncmp(name, "mpi_", 4))

@@ -11,13 +11,13 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "host_name.h"
 #include "launcher_rank.h"
 #include "mpi_library.h"
 #include "staging.h"
+#include "symbol_calls.h"
 
 #define CAPABILITY "mpi"
 /* A file of that ending says why calls of MPI were not measured (mpi/mpi_tables.py). */
@@ -27,17 +27,12 @@
 /* MPI_ERR_OTHER is 15 or 16: no program takes it for success. */
 #define NO_MPI 16
 
-typedef void *symbol_function(void *handle, const char *name);
-
 struct libraries {
 	void *mpi;
 	void *wrappers;
 	char path[PATH_MAX]; /* of the MPI */
 	char identity[IDENTITY_SIZE];
 };
-
-/* As the C library has it, not as programs see it (symbol_calls.c). */
-__attribute__((visibility("hidden"))) symbol_function *gn_mpi_dlsym(void);
 
 static struct libraries here;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -118,14 +113,10 @@ static void identify(struct libraries *libraries)
 static void tell(const char *why)
 {
 	char host[GN_HOST_NAME_SIZE];
-	struct gn_staging_origin origin = {CAPABILITY, host, (uint32_t)getpid(), 0};
-	struct timespec now;
+	const struct gn_staging_origin origin = gn_staging_here(CAPABILITY, host);
 
 	if (gn_launcher_rank() <= 0)
 		dprintf(STDERR_FILENO, "gnomon: MPI is not measured: %s\n", why);
-	gn_host_name(host);
-	clock_gettime(CLOCK_REALTIME, &now);
-	origin.realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	gn_staging_write(&origin, ENDING, why, strlen(why));
 }
 
@@ -206,7 +197,7 @@ static uintptr_t nothing(const char *name)
 /* The one that comes after the stubs in the order of libraries, unless it is the MPI's own. */
 static void *other_tool(const char *name)
 {
-	symbol_function *next = gn_mpi_dlsym();
+	gn_mpi_symbol_function *next = gn_mpi_dlsym();
 	void *function = next(RTLD_NEXT, name);
 	Dl_info its, own;
 
@@ -223,7 +214,7 @@ static void *other_tool(const char *name)
  */
 static void chain_fortran(const char *name)
 {
-	symbol_function *next = gn_mpi_dlsym();
+	gn_mpi_symbol_function *next = gn_mpi_dlsym();
 	char other[128];
 	void *tool = next(RTLD_NEXT, name), *own, *pointer;
 	Dl_info its, mpis;
@@ -252,7 +243,7 @@ static void chain(const char *name, void *tool)
 
 uintptr_t gn_mpi_find(const char *name, int *is_final)
 {
-	symbol_function *next = gn_mpi_dlsym();
+	gn_mpi_symbol_function *next = gn_mpi_dlsym();
 	void *symbol = NULL, *tool;
 
 	pthread_mutex_lock(&lock);
