@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "bare_ticks.h"
+#include "hash_table.h"
 #include "python_frames.h"
-#include "table.h"
 #include "totals_file.h"
 
 #define GN_MPI_CLASSES 65u

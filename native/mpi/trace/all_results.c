@@ -8,7 +8,7 @@
 
 #include "all_ranks.h"
 #include "memory_use.h"
-#include "sums.h"
+#include "routine_sums.h"
 #include "topology.h"
 #include "totals_file.h"
 

@@ -5,8 +5,8 @@
 #define MPT_NO_HOOKS
 #include <gnomon/mpt.h>
 
+#include "routine_sums.h"
 #include "settings.h"
-#include "sums.h"
 #include "topology.h"
 #include "totals_file.h"
 

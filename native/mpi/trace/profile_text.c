@@ -9,8 +9,8 @@
 
 #include "all_ranks.h"
 #include "atomic_file.h"
+#include "routine_sums.h"
 #include "settings.h"
-#include "sums.h"
 #include "topology.h"
 
 #define RULE "-----------------------------------------------------------------\n"

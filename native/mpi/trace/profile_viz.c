@@ -8,8 +8,8 @@
 
 #include "atomic_file.h"
 #include "call_places.h"
+#include "routine_sums.h"
 #include "settings.h"
-#include "sums.h"
 #include "totals_file.h"
 
 struct site {

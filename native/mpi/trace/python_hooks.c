@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "finish.h"
+#include "finalize.h"
 #include "hooks.h"
 #include "settings.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "routine_sums.h"
 #include "settings.h"
-#include "sums.h"
 
 #define NAME "send_bytes.matrix"
 

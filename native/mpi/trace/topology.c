@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "routine_sums.h"
 #include "settings.h"
-#include "sums.h"
 #include "totals_file.h"
 
 #define SIZE_MAX_OF_ONE (1 << 24)

@@ -9,11 +9,11 @@
 
 #include "all_ranks.h"
 #include "callers.h"
-#include "finish.h"
+#include "finalize.h"
 #include "hooks.h"
 #include "profile.h"
 #include "python_hooks.h"
-#include "sums.h"
+#include "routine_sums.h"
 
 /* By this the stub of `gnomon run` knows that calls go through these wrappers. */
 __attribute__((visibility("default"), used)) const int gnomon_mpi_is_linked = 1;

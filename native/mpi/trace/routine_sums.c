@@ -1,4 +1,4 @@
-#include "sums.h"
+#include "routine_sums.h"
 
 #include <gnomon/clock.h>
 #include <gnomon/mpt_ids.h>

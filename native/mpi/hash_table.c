@@ -1,4 +1,4 @@
-#include "table.h"
+#include "hash_table.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* What this process has called of MPI so far, added up over its threads and sites. */
-#ifndef GNOMON_MPI_TRACE_SUMS_H
-#define GNOMON_MPI_TRACE_SUMS_H
+#ifndef GNOMON_MPI_TRACE_ROUTINE_SUMS_H
+#define GNOMON_MPI_TRACE_ROUTINE_SUMS_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "finish.h"
+#include "finalize.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "hooks.h"
 #include "profile_text.h"
 #include "profile_viz.h"
+#include "routine_sums.h"
 #include "send_matrix.h"
 #include "settings.h"
-#include "sums.h"
 #include "topology.h"
 #include "totals_file.h"
 

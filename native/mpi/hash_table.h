@@ -3,8 +3,8 @@
  * uint32_t, which is 0 in a free one. Those that look something up do so by loops of their own,
  * which compare what their entries have.
  */
-#ifndef GNOMON_MPI_TABLE_H
-#define GNOMON_MPI_TABLE_H
+#ifndef GNOMON_MPI_HASH_TABLE_H
+#define GNOMON_MPI_HASH_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>

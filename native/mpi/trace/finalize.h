@@ -1,6 +1,6 @@
 /* What happens when MPI is up, and before MPI_Finalize does what it does. */
-#ifndef GNOMON_MPI_TRACE_FINISH_H
-#define GNOMON_MPI_TRACE_FINISH_H
+#ifndef GNOMON_MPI_TRACE_FINALIZE_H
+#define GNOMON_MPI_TRACE_FINALIZE_H
 
 void gn_trace_up(void);
 
