@@ -6,11 +6,10 @@ libhpm leaves the address of each section's first start beside its items
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
-from gnomon.errors import GnomonError
+from gnomon.sections.staged_lines import read_lines, read_processes
 from gnomon.symbols import Address, SourceLine, resolve_lines
 
 TYPE_CHECKING = False
@@ -33,14 +32,8 @@ def read_start_lines(path: Path) -> dict[int, Address]:
         GnomonError: it is no such file.
         OSError: it cannot be read.
     """
-    if not path.is_file():
-        raise GnomonError(f"{path}: not a regular file")
-    with path.open("rb") as file:
-        text = os.fsdecode(file.read(_BYTES_MAX))
-    if not text.startswith(_BEGIN):
-        raise GnomonError(f"{path}: byte 0: it does not begin as places of sections do")
     addresses: dict[int, Address] = {}
-    for line in text[len(_BEGIN) : text.rfind("\n")].split("\n"):
+    for line in read_lines(path, _BEGIN, "places of sections", _BYTES_MAX):
         match = _LINE.fullmatch(line)
         if match and "\0" not in line:
             number, offset, module = match.groups()
@@ -55,18 +48,12 @@ def lines_of_processes(
 
     All processes are asked about at once: the ranks of a job have the same few addresses.
     """
-    addresses: dict[str, int] = {}
+    paths = {stem: folder / f"{stem}.hpmplaces" for stem in stems}
     distinct: dict[tuple[tuple[int, Address], ...], int] = {}
-    for stem in stems:
-        path = folder / f"{stem}.hpmplaces"
-        try:
-            if path.exists():
-                known = tuple(read_start_lines(path).items())
-                addresses[stem] = distinct.setdefault(known, len(distinct))
-        except OSError as error:
-            warnings.append(f"lines of process {stem}: cannot be read: {error.strerror}")
-        except GnomonError as error:
-            warnings.append(f"lines of process {stem}: {error}")
+    addresses = {
+        stem: distinct.setdefault(tuple(own.items()), len(distinct))
+        for stem, own in read_processes(paths, read_start_lines, "lines", warnings).items()
+    }
     places, missing = resolve_lines(address for known in distinct for _, address in known)
     lines_of = [
         {number: places[address] for number, address in known if address in places}

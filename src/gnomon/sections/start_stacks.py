@@ -6,13 +6,12 @@ libhpm leaves them beside its items, with the number that these have of the plac
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.errors import GnomonError
 from gnomon.model.inlining import PYTHON
+from gnomon.sections.staged_lines import read_lines, read_processes
 from gnomon.symbols import Address, Module, resolve
 from gnomon.symbols.code_frames import CodeFrame, module_name, named_frames, unnamed
 from gnomon.units import printable
@@ -44,15 +43,9 @@ def read_start_stacks(path: Path) -> dict[int, Stack]:
         GnomonError: it is no such file.
         OSError: it cannot be read.
     """
-    if not path.is_file():
-        raise GnomonError(f"{path}: not a regular file")
-    with path.open("rb") as file:
-        text = os.fsdecode(file.read(_BYTES_MAX))
-    if not text.startswith(_BEGIN):
-        raise GnomonError(f"{path}: byte 0: it does not begin as stacks of sections do")
     stacks: dict[int, Stack] = {}
     place, frames = 0, list[Address | CodeFrame]()
-    for line in text[len(_BEGIN) : text.rfind("\n")].split("\n"):
+    for line in read_lines(path, _BEGIN, "stacks of sections", _BYTES_MAX):
         begin = _PLACE.fullmatch(line)
         if begin:
             place, frames = int(begin[1]), []
@@ -128,20 +121,12 @@ def stacks_of_processes(
 
     All processes are asked about at once: the ranks of a job have the same few stacks.
     """
-    stacks: dict[str, Mapping[int, Stack]] = {}
+    paths = {stem: folder / f"{stem}.hpmstacks" for stem in stems}
     distinct: dict[Stack, Stack] = {}
-    for stem in stems:
-        path = folder / f"{stem}.hpmstacks"
-        try:
-            if path.exists():
-                read = read_start_stacks(path)
-                stacks[stem] = {
-                    place: distinct.setdefault(stack, stack) for place, stack in read.items()
-                }
-        except OSError as error:
-            warnings.append(f"call paths of process {stem}: cannot be read: {error.strerror}")
-        except GnomonError as error:
-            warnings.append(f"call paths of process {stem}: {error}")
+    stacks = {
+        stem: {place: distinct.setdefault(stack, stack) for place, stack in own.items()}
+        for stem, own in read_processes(paths, read_start_stacks, "call paths", warnings).items()
+    }
     functions, missing = resolve_stacks(distinct)
     named: dict[str, Mapping[int, Functions]] = {
         stem: {place: functions[stack] for place, stack in own.items()}
