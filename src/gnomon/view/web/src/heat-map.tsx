@@ -1,8 +1,9 @@
 // A heat map of locations, drawn on a canvas for any number of them.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import type { Spread } from "./api";
+import { useBoxSize } from "./box-size";
 import { scaledContext } from "./canvas";
 import { formatQuantity } from "./format";
 import { cssColour, textColourOn, sequentialColour } from "./colour-scale";
@@ -43,9 +44,8 @@ function cellLayout(spread: Spread): Layout {
 export function HeatMap(props: Props) {
   const { spread, values, names, stretched, highlighted, onHighlight } = props;
   const theme = useTheme();
-  const box = useRef<HTMLDivElement>(null);
+  const [box, width] = useBoxSize<HTMLDivElement>([600, 0]);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(600);
   const shape = useMemo(() => cellLayout(spread), [spread]);
   const [least, most] = useMemo(() => valueBounds(values, stretched), [values, stretched]);
 
@@ -67,12 +67,6 @@ export function HeatMap(props: Props) {
     if (shape.isFolded) return Math.max(spread.row[at]!, spread.column[at]!);
     return spread.row[at]! * shape.columns + spread.column[at]!;
   }
-
-  useEffect(() => {
-    const watch = new ResizeObserver(() => setWidth(box.current?.clientWidth ?? 600));
-    watch.observe(box.current!);
-    return () => watch.disconnect();
-  }, []);
 
   useEffect(() => {
     const pen = scaledContext(canvas.current!, left + shape.columns * wide + 8, top + shape.rows * high + 8);

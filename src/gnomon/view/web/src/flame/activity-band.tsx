@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { getActivity, type Activity, type Metric } from "../api";
 import { useLoaded } from "../api-cache";
+import { useBoxSize } from "../box-size";
 import { scaledContext } from "../canvas";
 import { formatDuration, formatQuantity } from "../format";
 import { themeValue, useTheme } from "../theme";
@@ -28,20 +29,13 @@ interface Props {
 export function ActivityBand(props: Props) {
   const { id, sampledNs, metrics, location } = props;
   const theme = useTheme();
-  const box = useRef<HTMLDivElement>(null);
+  const [box, width] = useBoxSize<HTMLDivElement>([800, 0]);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(800);
   const [dragged, setDragged] = useState<TimeWindow | null>(null);
   const key = `${id}/activity/${metrics.map((one) => one.metric.metric).join(",")}/${location ?? ""}`;
   const loaded = useLoaded(key, () =>
     Promise.all(metrics.map(({ metric }) => getActivity(id, { metric: metric.metric, location, bins: BINS }))),
   );
-  useEffect(() => {
-    const band = box.current!;
-    const watch = new ResizeObserver(() => setWidth(band.clientWidth));
-    watch.observe(band);
-    return () => watch.disconnect();
-  }, []);
   const shown = dragged ?? props.window;
   useEffect(() => {
     if (loaded.value) paint(canvas.current!, loaded.value, metrics, width);

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { getMatrix, type Division, type Measure, type MessageMatrix } from "../api";
 import { useLoaded } from "../api-cache";
+import { useBoxSize } from "../box-size";
 import { formatNumber, formatQuantity, plural } from "../format";
 import { navigate, setParams, useRoute } from "../route";
 import { useShortcuts } from "../shortcuts";
@@ -38,23 +39,15 @@ export function MessageView(props: Props) {
   const of = MEASURES.find((name) => name === params["mof"]) ?? "bytes";
   const steps = useMemo(() => parseSteps(params["mzoom"] ?? ""), [params["mzoom"]]);
   const part = steps[steps.length - 1];
-  const box = useRef<HTMLDivElement>(null);
-  const [size, setSize] = useState<readonly [number, number]>([0, 0]);
-  useEffect(() => {
-    const measure = () => setSize([box.current?.clientWidth ?? 0, box.current?.clientHeight ?? 0]);
-    const watch = new ResizeObserver(measure);
-    watch.observe(box.current!);
-    measure();
-    return () => watch.disconnect();
-  }, []);
-  const room = Math.min(size[0] - 80, size[1] - 60);
+  const [box, width, height] = useBoxSize<HTMLDivElement>();
+  const room = Math.min(width - 80, height - 60);
   const cells = [256, 128, 64].find((most) => most * LEAST_PX <= room) ?? 32;
   const query = {
     by, of, cells,
     rows: part && partText(part.rows),
     columns: part && partText(part.columns),
   };
-  const key = size[0] > 0 ? `${run.id}/matrix/${JSON.stringify(query)}` : null;
+  const key = width > 0 ? `${run.id}/matrix/${JSON.stringify(query)}` : null;
   const loaded = useLoaded(key, () => getMatrix(run.id, query));
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const matrix = loaded.value;
@@ -82,7 +75,8 @@ export function MessageView(props: Props) {
           <MatrixCanvas
             matrix={matrix}
             of={of}
-            size={size}
+            width={width}
+            height={height}
             chosen={chosen}
             onChoose={setChosen}
             onOpen={(step) => canOpen(step) && zoom([...steps, step])}
@@ -156,7 +150,8 @@ function Legend({ matrix, of }: { matrix: MessageMatrix; of: Measure }) {
 interface CanvasProps {
   readonly matrix: MessageMatrix;
   readonly of: Measure;
-  readonly size: readonly [number, number];
+  readonly width: number;
+  readonly height: number;
   readonly chosen: Chosen | null;
   readonly onChoose: (cell: Chosen | null) => void;
   readonly onOpen: (step: Step) => void;
@@ -173,11 +168,11 @@ function cellStep(matrix: MessageMatrix, first: Chosen, last: Chosen): Step {
   };
 }
 
-function MatrixCanvas({ matrix, of, size, chosen, onChoose, onOpen }: CanvasProps) {
+function MatrixCanvas({ matrix, of, width, height, chosen, onChoose, onOpen }: CanvasProps) {
   const theme = useTheme();
   const canvas = useRef<HTMLCanvasElement>(null);
   const [dragged, setDragged] = useState<readonly [Chosen, Chosen] | null>(null);
-  const layout = useMemo(() => matrixLayout(matrix, size[0], size[1]), [matrix, size]);
+  const layout = useMemo(() => matrixLayout(matrix, width, height), [matrix, width, height]);
   useEffect(() => {
     drawMatrix(canvas.current!, matrix, matrix[of], layout, chosen, dragged);
   }, [matrix, of, layout, chosen, dragged, theme]);

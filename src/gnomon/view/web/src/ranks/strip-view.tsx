@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { getRanks, type RankValues } from "../api";
 import { useLoaded } from "../api-cache";
+import { useBoxSize } from "../box-size";
 import { formatNumber, formatQuantity, plural } from "../format";
 import { HowBadge } from "../how-badge";
 import { groupMetrics } from "../metric-picker";
@@ -40,15 +41,7 @@ export function StripView(props: Props) {
   const descending = params["rorder"] === "down";
   const part = parseWindow(params["rpart"]);
   const isStretched = params["rstretch"] === "1";
-  const box = useRef<HTMLDivElement>(null);
-  const [[width, room], setSize] = useState<readonly [number, number]>([0, 0]);
-  useEffect(() => {
-    const measure = () => setSize([box.current?.clientWidth ?? 0, box.current?.clientHeight ?? 0]);
-    const watch = new ResizeObserver(measure);
-    watch.observe(box.current!);
-    measure();
-    return () => watch.disconnect();
-  }, []);
+  const [box, width, room] = useBoxSize<HTMLDivElement>();
   const query = {
     series: params["strips"],
     sort,
