@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from commands import GNOMON, gnomon, run
 from mpi import BOTH, OPEN_MPI, Mpi, build, environment, launch
 
+from gnomon.mpi.mpi_tables import collect
 from gnomon.store import run_directory
 
 RANKS = 4
@@ -54,10 +56,12 @@ SITES = """
 PYTHON = """\
 from mpi4py import MPI
 comm = MPI.COMM_WORLD
-if comm.rank == 0:
-    comm.send({"a": 1}, 1)
-elif comm.rank == 1:
-    print(comm.recv(source=0))
+def exchange():
+    if comm.rank == 0:
+        comm.send({"a": 1}, 1)
+    elif comm.rank == 1:
+        print(comm.recv(source=0))
+exchange()
 comm.Barrier()
 """
 
@@ -150,6 +154,18 @@ def test_mpi4py_loads_its_mpi_later(tmp_path: Path) -> None:
     calls = {name: calls for name, _, _, calls, _ in opened.query(SITES)}
     assert calls["MPI_Barrier"] == RANKS
     assert calls["MPI_Mprobe"] == calls["MPI_Mrecv"] == 1
+    # Sites are lines of Python, those of the initialisation the one that imports it.
+    told = json.loads(gnomon("report", "r", "mpi", "--by", "site", "--json", cwd=tmp_path).stdout)
+    sites = {
+        site["routine"]: (Path(site["file"]).name, site["line"], site["function"])
+        for site in told["rows"]
+    }
+    assert sites["MPI_Init_thread"] == ("job.py", 1, "<module>")
+    assert sites["MPI_Barrier"] == ("job.py", 9, "<module>")
+    assert sites["MPI_Mrecv"] == ("job.py", 7, "exchange")
+    (receive,) = (site for site in told["rows"] if site["routine"] == "MPI_Mrecv")
+    assert receive["called_from"].startswith("<module>:8")
+    assert not any("importlib" in site["called_from"] for site in told["rows"])
 
 
 CONTROLLED = """\
@@ -284,7 +300,18 @@ def test_an_mpi_without_wrappers_is_said_once_and_runs(tmp_path: Path) -> None:
     assert sorted(job.out.splitlines()) == [f"rank {rank}" for rank in range(RANKS)]
     assert job.err.count("gnomon: MPI is not measured") == 1
     assert "MPICC=" in job.err
-    assert len(list(tmp_path.glob("*.mpi.unmeasured"))) == RANKS
+    said = collect(tmp_path).warnings
+    assert [line.partition(": there are")[0] for line in said] == [
+        f"mpi: {RANKS} processes not measured"
+    ]
+    assert "libmpi" in said[0]
+
+
+def test_a_program_without_mpi_is_said_to_have_none(tmp_path: Path) -> None:
+    done = gnomon("mpi", "--name", "r", "--", "/bin/true", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "MPI: no process called it" in done.stderr
+    assert "MPI" not in gnomon("run", "--name", "s", "--", "/bin/true", cwd=tmp_path).stderr
 
 
 def test_one_that_is_asked_for_and_cannot_be_measured_is_not_started(tmp_path: Path) -> None:

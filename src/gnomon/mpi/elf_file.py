@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import struct
+from contextlib import contextmanager
 from pathlib import Path
 
 TYPE_CHECKING = False
@@ -78,6 +79,15 @@ class _Elf:
         raise ValueError("an address is in no segment")
 
 
+@contextmanager
+def _opened(path: Path) -> Iterator[_Elf]:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield _Elf(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def build_id(path: Path) -> str:
     """Return the build id of a file in hexadecimal digits, "" if it has none.
 
@@ -85,9 +95,7 @@ def build_id(path: Path) -> str:
         OSError: it cannot be read.
         ValueError: it is no ELF file, or a damaged one.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        elf = _Elf(descriptor)
+    with _opened(path) as elf:
         for notes in elf.contents(_PT_NOTE):
             place = 0
             while place + 12 <= len(notes):
@@ -97,8 +105,6 @@ def build_id(path: Path) -> str:
                 if kind == _NT_GNU_BUILD_ID and name == b"GNU\0" and size <= _BUILD_ID_MOST:
                     return notes[begin : begin + size].hex()
                 place = begin + -(-size // 4) * 4
-    finally:
-        os.close(descriptor)
     return ""
 
 
@@ -109,9 +115,7 @@ def needed_libraries(path: Path) -> tuple[str, ...]:
         OSError: it cannot be read.
         ValueError: it is no ELF file, or a damaged one.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        elf = _Elf(descriptor)
+    with _opened(path) as elf:
         form, step = ("2Q", 16) if elf.is_64 else ("2I", 8)
         needed: list[int] = []
         values: dict[int, int] = {}
@@ -128,5 +132,3 @@ def needed_libraries(path: Path) -> tuple[str, ...]:
         ends = ((name, texts.find(b"\0", name)) for name in needed)
         return tuple(texts[name : end if end >= 0 else None].decode(errors="replace")
                      for name, end in ends)  # fmt: skip
-    finally:
-        os.close(descriptor)

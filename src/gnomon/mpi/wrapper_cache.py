@@ -42,6 +42,8 @@ _LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun", "prun")
 _OTHER_LAUNCHERS = ("srun", "jsrun", "aprun")
 _COMPILER = "mpicc"
 _FOLDERS_KEPT = 16
+# Programs stand among the first words of a command; what follows may be thousands of files.
+_WORDS_MOST = 256
 
 
 class Wrappers(NamedTuple):
@@ -94,7 +96,7 @@ def prepare(
         prebuilt: the folder of those that came with Gnomon.
     """
     root = user_cache_folder("mpi") or spare_folder / "mpi-wrappers"
-    names = {name for word in command for name in _mpi_names(word)}
+    names = {name for word in command[:_WORDS_MOST] for name in _mpi_names(word)}
     launchers = [word for word in command if _is_launcher(word, _LAUNCHERS)]
     stubs, problem, identity = [], "", ""
     if names or launchers or in_job or any(_is_launcher(it, _OTHER_LAUNCHERS) for it in command):

@@ -45,16 +45,23 @@ def calling_frame(stack: Iterable[CodeFrame]) -> CodeFrame:
     """Return where a call is, of the frames that lead to it, the innermost first.
 
     It is the innermost one; but what was made of a Python module by Cython, and the like, has no
-    lines: of its calls those in Python are known.
+    lines: of its calls those in Python are known, where a module is imported the line that does.
     """
-    innermost = None
+    innermost, importer = None, None
     for frame in stack:
         innermost = innermost or frame
         if frame.module == PYTHON:
-            return frame
-        if frame.file:
+            if not is_importer(frame.module, frame.file):
+                return frame
+            importer = importer or frame
+        elif frame.file:
             break
-    return innermost or CodeFrame("", "")
+    return importer or innermost or CodeFrame("", "")
+
+
+def is_importer(module: str, file: str) -> bool:
+    """Return whether a function is one of those by which Python imports modules."""
+    return module == PYTHON and file.startswith("<frozen importlib")
 
 
 def unnamed(module: str, offset: int) -> str:

@@ -34,7 +34,8 @@ examples:
   gnomon report app run                  what ran, where, what was not available
   gnomon report app profile --by function
   gnomon report app profile --by rank -e PAPI_TOT_CYC
-  gnomon report app tree --threshold 5"""
+  gnomon report app tree --threshold 5
+  gnomon report job mpi --by site"""
 # --per, of before parts were named: what it means now. Of a sampled run, which has one event and
 # totals, functions, files and lines are those of the profile.
 _WHERE = ("command", "core", "cpu")
