@@ -37,6 +37,8 @@ BUFFERS = (
     | dict.fromkeys(("File_write_at", "File_write_at_all"), (3, 4, None))
     | dict.fromkeys(("File_write", "File_write_all"), (2, 3, None))
 )
+# Those whose counts have 64 bits, where the MPI has them.
+BUFFERS |= {f"{name}_c": places for name, places in BUFFERS.items()}
 # Bcast's, Scatter's and Alltoall's bytes depend on who the root is, or how many ranks there are.
 OTHERS = (
     "Init", "Init_thread", "Finalize", "Abort", "Recv", "Irecv", "Mrecv", "Wait", "Waitall",
@@ -46,7 +48,7 @@ OTHERS = (
     "Win_create", "Win_fence", "Get", "Win_free", "File_open", "File_close", "File_read_at",
     "File_set_view", "Wtime", "Type_commit", "Send_init", "Recv_init", "Start", "Startall",
     "Request_free", "Comm_rank", "Comm_size", "Type_contiguous", "Type_vector", "Comm_group",
-    "Get_count", "Pack", "Unpack",
+    "Get_count", "Pack", "Unpack", "Recv_c",
 )  # fmt: skip
 # Negative in both. Source: mpi.h of Open MPI and of MPICH.
 PROC_NULL = {OPEN_MPI: -2, MPICH: -1}
@@ -98,7 +100,7 @@ def _definition(mpi: Mpi, routine: str, offset: int, group: str) -> str:
     words = [f"p:{group}/{routine} {library(mpi).resolve()}:{offset:#x}"]
     if routine in BUFFERS:
         count, datatype, peer = BUFFERS[routine]
-        words.append(f"count={REGISTERS[count]}:s32")
+        words.append(f"count={REGISTERS[count]}:{'s64' if routine.endswith('_c') else 's32'}")
         # Open MPI's types are addresses of an opal_datatype_t: behind an opal_object_t of 16 bytes,
         # two numbers of 16 bits and one of 32 its size. MPICH's have theirs in the handle.
         where = REGISTERS[datatype]

@@ -21,6 +21,7 @@ MESSAGES, MESSAGE_BYTES = 25, 12
 RING = {"MPI_Init": 2, "MPI_Comm_rank": 2, "MPI_Comm_size": 2, "MPI_Irecv": 2 * MESSAGES,
         "MPI_Send": 2 * MESSAGES, "MPI_Wait": 2 * MESSAGES, "MPI_Barrier": 2,
         "MPI_Pcontrol": 2}  # fmt: skip
+SAID = {"rank 0: 300", "rank 1: 300"}
 # What libraries call of MPI by its exported names within a call of the program: MPICH's files do.
 OF_FILES = ("MPI_Allgather", "MPI_Allreduce", "MPI_Barrier", "MPI_Bcast", "MPI_Comm_dup",
             "MPI_Comm_free", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Gather", "MPI_Gatherv",
@@ -53,6 +54,9 @@ def test_each_end_leaves_what_was_called_and_is_as_it_was(
 ) -> None:
     program = build(mpi, PROGRAMS / "ends.c", tmp_path)
     plain = launch(mpi, 2, program, way, folder=tmp_path, status=None)
+    if plain.status < 0:
+        # Open MPI's mpirun itself may crash while it ends a job that aborts.
+        plain = launch(mpi, 2, program, way, folder=tmp_path, status=None)
     job = measured(mpi, 2, program, way, folder=tmp_path)
     assert job.status == plain.status
     # Of a rank that waits in MPI_Finalize for one that never comes it is not known.
@@ -60,10 +64,10 @@ def test_each_end_leaves_what_was_called_and_is_as_it_was(
     assert calls == RING | more
     assert job.sent["MPI_Send"] == 2 * MESSAGES * MESSAGE_BYTES
     assert job.received["MPI_Irecv"] == 2 * MESSAGES * MESSAGE_BYTES
-    ranks = [line for line in plain.out.splitlines() if line.startswith("rank ")]
-    assert sorted(line for line in job.out.splitlines() if line.startswith("rank ")) == sorted(
-        ranks
-    )
+    told = [{line for line in one.out.splitlines() if line.startswith("rank ")}
+            for one in (plain, job)]  # fmt: skip
+    # What launchers had not passed on when a rank aborted is lost, with and without us.
+    assert told[0] == told[1] or (way == "abort" and all(lines <= SAID for lines in told))
 
 
 def _tool_lines(out: str) -> list[str]:
@@ -158,10 +162,11 @@ int main(int argc, char **argv)
         ("fortran_08.F90", ("-DOLD",), ()),
         ("one_sided.c", (), OF_FILES),
         ("ends.c", (), ()),
+        ("threads.c", ("-pthread",), ()),
         # mpi4py frees what it keeps within MPI_Finalize.
         ("pickled.py", (), ("MPI_Comm_free",)),
     ],
-    ids=["mpi_f08", "mpif.h", "one_sided", "ring", "mpi4py"],
+    ids=["mpi_f08", "mpif.h", "one_sided", "ring", "threads", "mpi4py"],
 )
 def test_calls_and_bytes_are_those_that_the_library_was_asked_for(
     mpi: Mpi, name: str, flags: tuple[str, ...], without: tuple[str, ...], tmp_path: Path

@@ -17,10 +17,10 @@ from gnomon.store.run import Run
 
 Compiled = Callable[..., Path]
 
-PAGES, THREADS = 8000, 3
+PAGES, THREADS = 16000, 3
 # What a thread has counted since its last sample is in none: a millisecond of page faults, and
 # what its start and end cost.
-LEFT_OVER = 900
+LEFT_OVER = 1800
 GROUP = "{cpu-clock,page-faults,context-switches}"
 FAULTS = "page-faults (sampled)"
 
