@@ -44,14 +44,15 @@ class Mpi(Capability):
         return (MpiCalls(),)
 
     def summary_lines(self, run: Run, width: int) -> Iterable[str]:
-        """Return which part of the time was in MPI, and the site with most of it."""
+        """Return which part of the time was in MPI, and the site with most of it, or several."""
+        used = [one["name"] for one in run.head.get("capabilities", ()) if one["used"]]
+        is_alone = used == [self.name]
         # Most programs have no MPI, and end the sooner; who asked for nothing else is told.
         if self.name not in run.head.get("facts", {}):
-            used = [one["name"] for one in run.head["capabilities"] if one["used"]]
-            return ("  MPI: no process called it",) if used == [self.name] else ()
+            return ("  MPI: no process called it",) if is_alone else ()
         from gnomon.mpi import mpi_summary
 
-        return mpi_summary.lines(run, width)
+        return mpi_summary.lines(run, width, with_sites=is_alone)
 
     def availability(self) -> Availability:
         """Return whether there is code for this kind of machine."""

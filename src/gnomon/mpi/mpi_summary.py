@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gnomon.mpi import mpi_text
+from gnomon.mpi.mpi_metrics import OUTSIDE
 from gnomon.mpi.mpi_sums import MpiSums
 from gnomon.terminal_text import filled
 from gnomon.units import number, printable
@@ -12,9 +13,16 @@ from gnomon.units import number, printable
 if TYPE_CHECKING:
     from gnomon.store.run import Run
 
+_SITES = 5
 
-def lines(run: Run, width: int) -> list[str]:
+
+def lines(run: Run, width: int, *, with_sites: bool = False) -> list[str]:
     """Return it in a sentence, none for a program without MPI.
+
+    Args:
+        run: the run.
+        width: columns of the terminal.
+        with_sites: add the sites with most time between MPI_Init and MPI_Finalize.
 
     Raises:
         RunDirectoryError: the tables cannot be read.
@@ -33,4 +41,10 @@ def lines(run: Run, width: int) -> list[str]:
     if brief.site is not None:
         place = mpi_text.site_label(brief.site)
         text += f"; most, {mpi_text.share(brief.part, 1)}, in {place}"
-    return filled(printable(text), width, "  ", "    ")
+    told = filled(printable(text), width, "  ", "    ")
+    if with_sites:
+        inside = [site for site in sums.sites() if site.routine not in OUTSIDE]
+        table = mpi_text.site_table(inside, max(n, 1), width - 2, _SITES)
+        # The last line counts the others, which the report has.
+        told += ["  sites with most time in MPI:", *(f"  {line}" for line in table[: _SITES + 1])]
+    return told

@@ -195,6 +195,16 @@ def site_lines(
         top: so many rows, 0 for all.
         is_measured: waiting was measured.
     """
+    note = "time and calls are means of all ranks, waits a part of the site's time: " + (
+        "measured, by barriers before collective operations"
+        if is_measured
+        else "estimated, what collective calls took beyond those of the quickest rank"
+    )
+    return [*site_table(sites, n_ranks, width, top), *filled(note, width, "  ", "  ")]
+
+
+def site_table(sites: Sequence[Site], n_ranks: float, width: int, top: int) -> list[str]:
+    """Return the sites with most time: `top` rows, 0 for all."""
     seconds = sum(site.seconds for site in sites)
     shown = sites[:top] if top else sites
     rows = [
@@ -209,17 +219,7 @@ def site_lines(
         for site, label in zip(shown, _site_labels(shown), strict=True)
     ]
     heads = ("of MPI", "time", "waits", "calls", "mean size", "site")
-    lines = table(heads, rows, width, len(sites))
-    lines += filled(
-        "time and calls are means of all ranks, waits a part of the site's time: "
-        + (
-            "measured, by barriers before collective operations"
-            if is_measured
-            else "estimated, what collective calls took beyond those of the quickest rank"
-        ),
-        width, "  ", "  ",
-    )  # fmt: skip
-    return lines
+    return table(heads, rows, width, len(sites))
 
 
 def routine_lines(

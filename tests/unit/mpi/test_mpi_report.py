@@ -285,6 +285,13 @@ def test_the_summary_of_gnomon_run_says_it_in_a_sentence(run: Run, tmp_path: Pat
         "MPI_Allreduce a.c:14 norm"
     )
     assert max(map(len, mpi_summary.lines(run, 60))) <= 60
+    *sentence, head, columns, first, _ = mpi_summary.lines(run, 80, with_sites=True)
+    assert sentence == mpi_summary.lines(run, 80)
+    assert head == "  sites with most time in MPI:"
+    assert columns.split()[-1] == "site"
+    assert first.split()[:2] == ["83.3", "%"]
+    assert first.endswith("MPI_Allreduce a.c:14 norm")
+    assert max(map(len, mpi_summary.lines(run, 60, with_sites=True))) <= 60
     alone = mpi_run(tmp_path, (None,), (INIT._replace(seconds=(0.5,)),), name="alone")
     assert mpi_summary.lines(alone, 80) == ["  MPI: 1 rank"]
     other = made_run(tmp_path, [("app", "f", "a.c", 3, (6, 6, 1, 0))], name="other")

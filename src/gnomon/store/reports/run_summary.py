@@ -74,12 +74,17 @@ def render_run_summary(
         last.append(f"note: {more} more: gnomon report {_word(run)} run")
     last.append(f"look at it: gnomon view {_word(run)}")
     parts = _functions(values, width) or _regions(values, width, head["ranks"])
-    shown = [
-        *sampled_tables(run, tables, width),
-        *(parts or _programs(values)),
-        *_metrics(values.of_command, width),
-    ]
+    shown = [*sampled_tables(run, tables, width), *(parts or _programs(values))]
+    # Where nobody asked for counts, and there is something else to say, the few that come of
+    # themselves are not what was measured.
+    if _has_counts(head) or not told:
+        shown += _metrics(values.of_command, width)
     return "\n".join([*first, *fitted(shown, _SCREEN - len(first) - len(last)), *last]) + "\n"
+
+
+def _has_counts(head: Mapping[str, Any]) -> bool:
+    used = [one["name"] for one in head.get("capabilities", ()) if one["used"]]
+    return not used or "counters" in used
 
 
 def _word(run: Run) -> str:
