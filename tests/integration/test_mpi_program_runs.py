@@ -66,7 +66,8 @@ def test_sites_of_a_program_at_other_addresses_in_each_rank_are_one(
 def test_what_was_called_is_there_however_a_rank_ends(mpi: Mpi, how: str, tmp_path: Path) -> None:
     program = build(mpi, PROGRAMS / "endings.c", tmp_path)
     job = measured(mpi, RANKS, program, how, folder=tmp_path)
-    assert job.status != 0
+    # Whether MPICH's mpirun sees a rank end before the others have is chance, with and without us.
+    assert job.status != 0 or (how == "exit" and mpi is MPICH)
     for rows in job.sites(names.TIME, "MPI_Sendrecv").values():
         assert sorted(map(job.rank, rows)) == list(range(RANKS))
         assert {row["calls"] for row in rows} == {SENDS // 2}
