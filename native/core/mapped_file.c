@@ -35,6 +35,10 @@
 #define NAP_NS 50000
 #define NAPS_MAX 40000
 
+/* Of a limit on address space (RLIMIT_AS). */
+#define LIMIT_SHARE 16
+#define CAPACITY_LEAST ((uint64_t)1 << 20)
+
 #define FINAL 1u
 
 static uint64_t page_bytes(void)
@@ -327,6 +331,19 @@ static int map_file(struct gn_mapped_file *b, uint64_t first)
 	if (result)
 		munmap(start, b->capacity);
 	return result;
+}
+
+uint64_t gn_mapped_file_capacity(uint64_t wanted)
+{
+	struct rlimit limit;
+	uint64_t share;
+
+	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return wanted;
+	share = limit.rlim_cur / LIMIT_SHARE;
+	if (share < CAPACITY_LEAST)
+		share = CAPACITY_LEAST;
+	return share < wanted ? share : wanted;
 }
 
 int gn_mapped_file_create(struct gn_mapped_file *b, const char *path, uint64_t capacity,

@@ -28,6 +28,10 @@ struct gn_mapped_file {
 	char path[PATH_MAX];
 };
 
+/* As much as is wanted, but of a limit on address space no more than a small part, which the
+ * program can do without. */
+uint64_t gn_mapped_file_capacity(uint64_t wanted);
+
 /*
  * Makes the file, which must not exist, with space for `first` bytes, and locks it as long as the
  * process lives. 0, or a negative errno without leaving a file.

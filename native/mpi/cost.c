@@ -70,7 +70,7 @@ static __attribute__((noinline)) void start_and_complete(void)
 	if (!begin(&call, COMPLETION))
 		return;
 	gn_mpi_stop(&call);
-	if (gn_mpi_request_take(handle, &request))
+	if (gn_mpi_request_take(handle, &request, 0))
 		gn_mpi_complete(&call, &request, call.end - call.begin, 8);
 	gn_mpi_end(&call);
 }

@@ -164,6 +164,15 @@ struct gn_mpi_thread *gn_mpi_thread_begin(void)
 	return thread;
 }
 
+void gn_mpi_control(int level)
+{
+	if (level < 0)
+		return;
+	__atomic_store_n(&gn_mpi_is_off, level == 0, __ATOMIC_RELAXED);
+	if (!level)
+		gn_mpi_requests_pause();
+}
+
 uint64_t *gn_mpi_thread_handles(struct gn_mpi_thread *thread, int n)
 {
 	if (n > thread->handles_room) {
@@ -328,7 +337,8 @@ void gn_mpi_complete(const struct gn_mpi_call *call, const struct gn_mpi_request
 	site->site.completion_ticks += ticks;
 	site->site.received += (uint64_t)received;
 	if (request->flags & GN_MPI_RECEIVES)
-		add_size(call->thread, site->site.routine, received, request->ticks);
+		add_size(call->thread, site->site.routine, request->sent ? request->sent : received,
+			 request->ticks);
 }
 
 void gn_mpi_restart(const struct gn_mpi_call *call, const struct gn_mpi_request *request)
@@ -338,7 +348,9 @@ void gn_mpi_restart(const struct gn_mpi_call *call, const struct gn_mpi_request 
 	if (!site || request->flags & GN_MPI_RECEIVES)
 		return;
 	site->site.sent += (uint64_t)request->sent;
-	add_size(call->thread, site->site.routine, request->sent, request->ticks);
+	site->site.received += (uint64_t)request->received;
+	add_size(call->thread, site->site.routine,
+		 request->sent ? request->sent : request->received, request->ticks);
 	if (request->peer != GN_MPI_NO_PEER)
 		add_message(peer_record(call->thread, site, request->peer), request->sent);
 }

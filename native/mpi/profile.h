@@ -88,10 +88,12 @@ struct gn_mpi_thread *gn_mpi_thread_begin(void);
 extern int gn_mpi_is_off;
 
 /* Source: MPI 4.1, 15.2.4: level 0 disables, 1 and above enable; others are for other tools. */
-static inline void gn_mpi_control(int level)
+void gn_mpi_control(int level);
+
+/* Of the call that this thread is in; 0: it is in none. */
+static inline uintptr_t gn_mpi_outer_frame(void)
 {
-	if (level >= 0)
-		__atomic_store_n(&gn_mpi_is_off, level == 0, __ATOMIC_RELAXED);
+	return gn_mpi_here ? gn_mpi_here->frame : 0;
 }
 
 /* 0: the call is a part of another one, or nothing is recorded. */

@@ -13,12 +13,7 @@ struct part {
 };
 
 static struct part parts[PARTS];
-int gn_mpi_requests_are_shared;
-
-void gn_mpi_requests_share(void)
-{
-	gn_mpi_requests_are_shared = 1;
-}
+int gn_mpi_requests_are_shared = 1;
 
 static uint32_t hash_of(uint64_t handle)
 {
@@ -112,6 +107,7 @@ void gn_mpi_request_keep(const struct gn_mpi_call *call, uint64_t handle, uint32
 			.hash = hash,
 			.peer = call->peer,
 			.sent = call->sent,
+			.received = call->received,
 			.handle = handle,
 			.site = call->site,
 			.thread = call->thread->number,
@@ -137,13 +133,13 @@ int gn_mpi_request_start(const struct gn_mpi_call *call, uint64_t handle)
 	return request != NULL;
 }
 
-int gn_mpi_request_take(uint64_t handle, struct gn_mpi_request *taken)
+int gn_mpi_request_take(uint64_t handle, struct gn_mpi_request *taken, int only_persistent)
 {
 	struct part *part;
 	struct gn_mpi_request *request = look_up(handle, &part);
-	int is_there = request != NULL;
+	int is_there = request && (!only_persistent || request->flags & GN_MPI_PERSISTS);
 
-	if (request) {
+	if (is_there) {
 		*taken = *request;
 		/* One that was not started is complete, too. */
 		if (taken->flags & GN_MPI_PERSISTS) {
@@ -155,6 +151,32 @@ int gn_mpi_request_take(uint64_t handle, struct gn_mpi_request *taken)
 	}
 	leave(part);
 	return is_there;
+}
+
+/* Taking one out may put another one in its place: until nothing is left that has begun. */
+static void forget_begun(struct part *part)
+{
+	for (uint32_t i = 0; part->table.entry && i <= part->table.mask;) {
+		struct gn_mpi_request *request =
+			gn_mpi_table_entry(&part->table, sizeof(*request), i);
+
+		request->flags &= ~(uint32_t)GN_MPI_IS_ACTIVE;
+		if (request->hash && !(request->flags & GN_MPI_PERSISTS))
+			take_out(part, request);
+		else
+			i++;
+	}
+}
+
+void gn_mpi_requests_pause(void)
+{
+	for (uint32_t i = 0; i < PARTS; i++) {
+		/* The part of hashes that have its number. */
+		struct part *part = part_of(i << 25);
+
+		forget_begun(part);
+		leave(part);
+	}
 }
 
 void gn_mpi_request_forget(uint64_t handle)

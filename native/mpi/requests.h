@@ -16,9 +16,10 @@ enum gn_mpi_request_flag {
 
 struct gn_mpi_request {
 	uint32_t hash; /* an entry of a table */
-	/* Of one that persists, what each start sends, and to whom. */
+	/* Of one that persists, what each start sends and to whom, and what it receives if that is
+	 * known. */
 	int32_t peer;
-	int64_t sent;
+	int64_t sent, received;
 	uint64_t handle;
 	union gn_mpi_record *site; /* that it was made at */
 	uint32_t thread;	   /* that made it */
@@ -26,9 +27,11 @@ struct gn_mpi_request {
 	uint64_t ticks; /* of the call that started it */
 };
 
-/* MPI calls come from several threads at once. */
-void gn_mpi_requests_share(void);
+/* MPI calls may come from several threads at once: so it is until MPI says that they do not. */
 extern int gn_mpi_requests_are_shared;
+
+/* From here on completions are not seen: what has begun is forgotten. */
+void gn_mpi_requests_pause(void);
 
 /*
  * Takes what is known of requests before a call that may complete them: another thread may get one
@@ -46,8 +49,11 @@ void gn_mpi_request_keep(const struct gn_mpi_call *call, uint64_t handle, uint32
 /* 1 with what is known of a request that has been started: the call tells what that sends. */
 int gn_mpi_request_start(const struct gn_mpi_call *call, uint64_t handle);
 
-/* A request is complete, and forgotten unless it persists. 1 with what is known of it. */
-int gn_mpi_request_take(uint64_t handle, struct gn_mpi_request *request);
+/*
+ * A request is complete, and forgotten unless it persists. 1 with what is known of it. With
+ * `only_persistent`, others were taken ahead, and one that has this handle now is another thread's.
+ */
+int gn_mpi_request_take(uint64_t handle, struct gn_mpi_request *request, int only_persistent);
 
 void gn_mpi_request_forget(uint64_t handle);
 

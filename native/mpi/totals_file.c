@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gnomon/clock.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,6 +30,7 @@ _Static_assert(sizeof(struct gn_mpi_header) <= PAGE_BYTES, "the header is in the
 static struct gn_mapped_file file;
 static struct gn_mpi_header *opened;
 static int is_in_memory;
+static atomic_int is_closed;
 
 void gn_mpi_totals_close(void)
 {
@@ -39,6 +41,8 @@ void gn_mpi_totals_close(void)
 		return;
 	header->ticks_hz = gn_clock_hz();
 	header->flags |= GN_MPI_CLOSED;
+	/* What is called later, by a handler of the program's exit, is in no file. */
+	atomic_store(&is_closed, 1);
 	tail = gn_mapped_file_give_up(&file);
 	if (header->tail < tail)
 		tail = header->tail;
@@ -111,7 +115,7 @@ int gn_mpi_totals_open(const char *const *names, uint32_t n_routines)
 	failed = gn_staging_path(&origin, ENDING, path, sizeof(path));
 	if (failed)
 		return failed;
-	failed = gn_mapped_file_create(&file, path, CAPACITY_BYTES, first);
+	failed = gn_mapped_file_create(&file, path, gn_mapped_file_capacity(CAPACITY_BYTES), first);
 	if (failed) {
 		gn_mapped_file_report(&file, -failed, 0);
 		return failed;
@@ -190,12 +194,13 @@ static int take_chunk(struct gn_mpi_chunk *chunk)
 	chunk->n = GN_MPI_CHUNK_RECORDS;
 	if (header) {
 		begin = atomic_fetch_add(&header->tail, bytes);
-		if (has_room(begin + bytes)) {
+		if (!atomic_load(&is_closed) && has_room(begin + bytes)) {
 			chunk->next = (union gn_mpi_record *)(file.start + begin);
 			return 0;
 		}
 		atomic_fetch_sub(&header->tail, bytes);
-		atomic_fetch_add(&header->lost, GN_MPI_CHUNK_RECORDS);
+		if (!atomic_load(&is_closed))
+			atomic_fetch_add(&header->lost, GN_MPI_CHUNK_RECORDS);
 	}
 	chunk->next = calloc(GN_MPI_CHUNK_RECORDS, GN_MPI_RECORD_BYTES);
 	return chunk->next ? 0 : -ENOMEM;

@@ -149,7 +149,8 @@ static inline void gn_mpi_completed(const struct gn_mpi_call *call, int n,
 		if (taken && taken[number].site) {
 			gn_mpi_tell_completed(call, &taken[number], status, n_completed);
 			taken[number].site = NULL;
-		} else if (handle[number] != none && gn_mpi_request_take(handle[number], &known)) {
+		} else if (handle[number] != none &&
+			   gn_mpi_request_take(handle[number], &known, taken != NULL)) {
 			gn_mpi_tell_completed(call, &known, status, n_completed);
 		}
 	}
@@ -174,8 +175,7 @@ static inline void gn_mpi_up(struct gn_mpi_call *call)
 	if (PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
 		header->flags |= GN_MPI_SPAWNED;
 	PMPI_Query_thread(&header->thread_level);
-	if (header->thread_level == MPI_THREAD_MULTIPLE)
-		gn_mpi_requests_share();
+	gn_mpi_requests_are_shared = header->thread_level == MPI_THREAD_MULTIPLE;
 	PMPI_Get_library_version(library, &length);
 	library[strcspn(library, "\n")] = 0;
 	snprintf(header->library, sizeof(header->library), "%.255s", library);
@@ -192,7 +192,8 @@ static inline void gn_mpi_down(const struct gn_mpi_call *call)
 
 	if (header) {
 		header->down_ticks = call->begin;
-		header->flags |= GN_MPI_FINALIZED;
+		if (call->routine == GN_MPI_ID_Finalize)
+			header->flags |= GN_MPI_FINALIZED;
 	}
 	gn_trace_end(call->routine);
 	gn_mpi_all.is_up = 0;

@@ -7,13 +7,13 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "host_name.h"
 #include "launcher_rank.h"
 #include "lifecycle.h"
+#include "mapped_file.h"
 #include "own_calls.h"
 #include "signal_shield.h"
 #include "staging.h"
@@ -21,10 +21,6 @@
 
 /* How a thread waits for another one that opens the file. */
 #define NAP_NS 50000
-
-/* Of a limit of address space (ulimit -v), most of which is the program's. */
-#define LIMIT_SHARE 16
-#define CAPACITY_LEAST (1u << 20)
 
 /* Of one process: zero in a child that was forked. */
 struct recorder {
@@ -82,21 +78,6 @@ static void report(const char *path, int error)
 	gn_stderr_line(texts, sizeof(texts) / sizeof(*texts));
 }
 
-/* How large the file may grow: so much address space it takes from the beginning. */
-static uint64_t capacity(void)
-{
-	const uint64_t wanted = plan->capacity_bytes ? plan->capacity_bytes : GN_RECORD_CAPACITY;
-	struct rlimit limit;
-	uint64_t share;
-
-	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
-		return wanted;
-	share = limit.rlim_cur / LIMIT_SHARE;
-	if (share < CAPACITY_LEAST)
-		share = CAPACITY_LEAST;
-	return share < wanted ? share : wanted;
-}
-
 /* 0, or a negative errno. */
 static int open_file(struct gn_record_file **file)
 {
@@ -106,7 +87,8 @@ static int open_file(struct gn_record_file **file)
 		.kinds = plan->kinds,
 		.n_kinds = plan->n_kinds,
 		.rank = gn_launcher_rank(),
-		.capacity_bytes = capacity(),
+		.capacity_bytes = gn_mapped_file_capacity(
+			plan->capacity_bytes ? plan->capacity_bytes : GN_RECORD_CAPACITY),
 	};
 	const struct gn_staging_origin origin = gn_staging_here(plan->capability, host);
 	int error;

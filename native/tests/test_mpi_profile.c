@@ -56,7 +56,7 @@ static NOINLINE void complete(uint64_t handle, int64_t bytes)
 
 	CHECK(gn_mpi_begin(&call, WAIT, __builtin_return_address(0), __builtin_frame_address(0)));
 	gn_mpi_stop(&call);
-	if (gn_mpi_request_take(handle, &request))
+	if (gn_mpi_request_take(handle, &request, 0))
 		gn_mpi_complete(&call, &request, 7, bytes);
 	gn_mpi_end(&call);
 }
@@ -400,7 +400,7 @@ static void start_and_complete(void)
 	uint64_t elsewhere = 0x44000001;
 	pthread_t thread;
 
-	gn_mpi_requests_share();
+	gn_mpi_requests_are_shared = 1;
 	for (uint64_t i = 0; i < check_work(1000); i++)
 		receive(0x1000 + 64 * i);
 	/* Handles come again. */

@@ -157,30 +157,38 @@ GN_HELPER int gn_f_is_over(const struct gn_f_wait *wait, int i)
 	       wait->requests[i] == MPI_REQUEST_NULL;
 }
 
-/* Fortran's indices begin with 1, but mpi_f08 of MPICH 4.0 returns those of C. */
-GN_HELPER int gn_f_index(const struct gn_f_wait *wait, int index)
+/* What indices begin with: in Fortran with 1, but mpi_f08 of MPICH 4.0 returns those of C. Either
+ * a call's indices are possible as one of both only, or requests tell that are over. */
+GN_SELDOM int gn_f_first_index(const struct gn_f_wait *wait, const MPI_Fint *indices, int n)
 {
 #ifdef GN_FORTRAN_CALLS_C
-	if (index <= 0 || (gn_f_is_over(wait, index) && !gn_f_is_over(wait, index - 1)))
-		return index;
+	for (int i = 0; i < n; i++)
+		if (indices[i] <= 0 || indices[i] >= wait->n)
+			return indices[i] > 0;
+	for (int i = 0; i < n; i++)
+		if (gn_f_is_over(wait, indices[i]) != gn_f_is_over(wait, indices[i] - 1))
+			return !gn_f_is_over(wait, indices[i]);
 #else
 	(void)wait;
+	(void)indices;
+	(void)n;
 #endif
-	return index - 1;
+	return 1;
 }
 
 /* `n` were completed, those of `indices` (from 1 on), or the first if there are none. */
 GN_SELDOM void gn_f_after(struct gn_f_wait *wait, struct gn_mpi_call *call, int result,
 			  const MPI_Fint *requests, const MPI_Fint *indices, int n)
 {
-	int is_known = gn_told(result);
+	int is_known = gn_told(result), first;
 
 	if (n > wait->n)
 		n = wait->n;
 	gn_f_requests(wait, requests);
+	first = indices ? gn_f_first_index(wait, indices, n) : 0;
 	for (int i = 0; i < n; i++) {
 		if (indices)
-			wait->indices[i] = gn_f_index(wait, indices[i]);
+			wait->indices[i] = indices[i] - first;
 		if (is_known)
 			PMPI_Status_f2c(wait->own + (size_t)i * GN_F_STATUS, &wait->statuses[i]);
 	}
@@ -197,7 +205,8 @@ __attribute__((visibility("default"))) void mpi_pcontrol_(const MPI_Fint *level)
 }
 
 #define GN_F_CONTROL(name)                                                                         \
-	__attribute__((visibility("default"), alias("mpi_pcontrol_"))) void name(const MPI_Fint *level)
+	__attribute__((visibility("default"), alias("mpi_pcontrol_"))) void name(                  \
+		const MPI_Fint *level)
 GN_F_CONTROL(mpi_pcontrol);
 GN_F_CONTROL(mpi_pcontrol__);
 GN_F_CONTROL(MPI_PCONTROL);

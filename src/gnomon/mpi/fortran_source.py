@@ -17,11 +17,13 @@ from gnomon.mpi.routines import BLOCKING, routines
 from gnomon.mpi.wrapper_source import (
     DOWN,
     NEVER_RETURN,
+    RECORDED_AGAIN,
     UP,
     identifier,
     in_parts,
     is_pending,
     moved_quantities,
+    pending_line,
     start_flags,
     tells_peer,
     verb,
@@ -241,11 +243,13 @@ class _Interposers:
         lines += [*waiting[:1], ""]
         # Of mpi_f08, the error is optional.
         lines.append("gn_error = ierror ? ierror : &gn_own_error;")
+        lines += [RECORDED_AGAIN] if self.routine.name in DOWN else []
         lines += [*begun, f"\t{{ {plain}; return; }}"]
-        lines += ["gn_mpi_down(&gn_call);"] if self.routine.name in DOWN else []
+        down = ["gn_mpi_down(&gn_call);"] if self.routine.name in DOWN else []
         if self.routine.name in NEVER_RETURN:
             call = f"gn_own({', '.join(self._passed('', 'gn_error'))});"
-            return [*lines, stop, "gn_mpi_end(&gn_call);", call]
+            return [*lines, *self._told(False), *down, stop, "gn_mpi_end(&gn_call);", call]
+        lines += down
         lines += [*before, *self._told_before(), *waiting[1:]]
         lines += [f"gn_own({', '.join(self._passed(replaced, 'gn_error'))});", stop, *after]
         lines += _if_successful(self._told(bool(replaced)))
@@ -295,7 +299,7 @@ class _Interposers:
         elif self.stem == "Startall":
             lines.append("gn_f_started(&gn_call, array_of_requests, *count);")
         if is_pending(routine):
-            lines.append("gn_call.is_pending = 1;")
+            lines.append(pending_line(routine, arguments.get("source", "")))
         return [*lines, *([] if routine.is_persistent else self._moved(with_status))]
 
     def _moved(self, with_status: bool) -> list[str]:
@@ -316,7 +320,9 @@ class _Interposers:
         if routine.mode == BLOCKING:
             return []
         start = f"gn_f_start(&gn_call, request, {start_flags(routine)});"
-        return [*(self._moved(False) if routine.is_persistent else []), start]
+        if routine.is_persistent:
+            return [*self._moved(False), start]
+        return [f"if (gn_call.is_pending)\n\t\t{start}" if is_pending(routine) else start]
 
     def _statuses(self) -> tuple[list[str], list[str], str, list[str]]:
         """Return declarations, lines before, the argument that is replaced, and lines after."""

@@ -27,7 +27,16 @@ static __thread struct {
 } gn_fortran __attribute__((tls_model("initial-exec"), unused));
 #define GN_PLACE                                                                                   \
 	gn_fortran.caller ? gn_fortran.caller : __builtin_return_address(0),                       \
-		gn_fortran.caller ? gn_fortran.frame : __builtin_frame_address(0)
+		gn_fortran_frame(__builtin_frame_address(0))
+
+/* What a function calls that MPI calls back is within the call that Fortran made, and has a frame
+ * of its own. */
+GN_HELPER void *gn_fortran_frame(void *own)
+{
+	const int is_within = gn_mpi_outer_frame() == (uintptr_t)gn_fortran.frame;
+
+	return gn_fortran.caller && !is_within ? gn_fortran.frame : own;
+}
 
 GN_HELPER int gn_fortran_enter(void *caller, void *frame)
 {

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from gnomon.mpi.byte_rules import c_expression, rule_of
 from gnomon.mpi.header import MPICH
+from gnomon.mpi.own_status import OwnStatus
 from gnomon.mpi.routine_tables import CHAIN, next_functions, number_constants
 from gnomon.mpi.routines import (
     BLOCKING,
@@ -33,9 +34,11 @@ WITHOUT_SYMBOL = "f08"
 """In names of functions for `mpi_f08` that mpi.h declares, but only the library for Fortran has."""
 
 _TOOL_INTERFACE = "MPI_T_"
-# Routines that begin MPI in a process, and those that end it.
-UP = ("MPI_Init", "MPI_Init_thread", "MPI_Session_init")
-DOWN = ("MPI_Finalize", "MPI_Session_finalize", "MPI_Abort")
+# Routines that begin MPI_COMM_WORLD in a process, and those that end it. Sessions have none.
+UP = ("MPI_Init", "MPI_Init_thread")
+DOWN = ("MPI_Finalize", "MPI_Abort")
+RECORDED_AGAIN = "gn_mpi_control(1);"
+"""Before what ends MPI, which all ranks have to see, whether MPI_Pcontrol(0) was called or not."""
 NEVER_RETURN = ("MPI_Abort",)
 # Of other classes, those that programs call in their innermost loops.
 _QUICK = ("MPI_Comm_rank", "MPI_Comm_size", "MPI_Wtime")
@@ -208,7 +211,7 @@ def _call(function: Function, replaced: str = "") -> str:
 
 def _body(wrapper: Wrapper) -> list[str]:
     function, routine = wrapper.function, wrapper.routine
-    own = _OwnStatus.of(wrapper)
+    own = OwnStatus.of(wrapper)
     returns = function.result != "void"
     declared = ["struct gn_mpi_call gn_call;", *own.declarations]
     declared += [f"{function.result} gn_result;"] if returns else []
@@ -218,19 +221,21 @@ def _body(wrapper: Wrapper) -> list[str]:
     level = function.arguments[0].name if is_control else ""
     control = [f"GN_TAKE_WORDS({level});", f"gn_mpi_control({level});"] if is_control else []
     plain = f"return {_call(function)};" if returns else f"{{ {_call(function)}; return; }}"
+    control += [RECORDED_AGAIN] if function.name in DOWN else []
     lines = [*declared, "", *control]
     lines += [f"if (!{verb(routine, 'begin')}(&gn_call, {wrapper.identifier}, GN_PLACE))"]
     lines += [f"\t{plain}", *own.before, *_before(wrapper), *waiting[1:]]
-    lines += ["gn_mpi_down(&gn_call);"] if function.name in DOWN else []
     if function.name in NEVER_RETURN:
         return [
             *lines,
             *_after(wrapper, ""),
+            "gn_mpi_down(&gn_call);",
             "gn_mpi_stop(&gn_call);",
             "gn_mpi_end(&gn_call);",
             f"gn_result = {_call(function)};",
             "return gn_result;",
         ]
+    lines += ["gn_mpi_down(&gn_call);"] if function.name in DOWN else []
     lines.append(f"{'gn_result = ' if returns else ''}{_call(function, own.replaced)};")
     lines += [f"{verb(routine, 'stop')}(&gn_call);", *own.after]
     lines += _if_successful(function, _after(wrapper, own.status))
@@ -260,11 +265,11 @@ def _before(wrapper: Wrapper) -> list[str]:
 
 def _after(wrapper: Wrapper, status: str) -> list[str]:
     """Return what is told of a call that has succeeded."""
-    routine = wrapper.routine
+    routine, arguments = wrapper.routine, wrapper.arguments
     lines = []
     if routine.name in UP:
         lines.append("gn_mpi_up(&gn_call);")
-    if not wrapper.arguments:
+    if not arguments:
         return lines
     communicator = routine.communicator
     is_told = communicator is not None and not routine.name.endswith(_CONVERSIONS)
@@ -282,7 +287,7 @@ def _after(wrapper: Wrapper, status: str) -> list[str]:
         lines.append(f"for (int gn_i = 0; gn_i < {count}; gn_i++)")
         lines.append(f"\tgn_mpi_started(&gn_call, &{requests}[gn_i]);")
     if is_pending(routine):
-        lines.append("gn_call.is_pending = 1;")
+        lines.append(pending_line(routine, arguments.get("source", "")))
     return [*lines, *([] if routine.is_persistent else _moved(wrapper, status))]
 
 
@@ -353,6 +358,15 @@ def is_pending(routine: Routine) -> bool:
     return is_receive(routine) or routine.is_persistent
 
 
+def pending_line(routine: Routine, source: str) -> str:
+    """Return what tells that the size is known later: never of what comes from nobody.
+
+    Receives from MPI_PROC_NULL have one handle in common (Open MPI's ompi_request_empty).
+    """
+    may_be_nobody = bool(source) and not routine.is_persistent
+    return f"gn_call.is_pending = {f'{source} != MPI_PROC_NULL' if may_be_nobody else '1'};"
+
+
 def start_flags(routine: Routine) -> str:
     """Return in C what is told of the request that a routine makes, besides its quantities."""
     flags = ["GN_MPI_RECEIVES"] if is_receive(routine) else []
@@ -369,79 +383,6 @@ def _started(wrapper: Wrapper) -> list[str]:
     if routine.mode == BLOCKING or not wrapper.arguments:
         return []
     start = f"gn_mpi_start(&gn_call, {wrapper.argument(routine.requests)}, {start_flags(routine)});"
-    return [*(_moved(wrapper, "") if routine.is_persistent else []), start]
-
-
-class _OwnStatus(NamedTuple):
-    """Statuses of ours in the place of MPI_STATUS_IGNORE, and what is completed with them.
-
-    Attributes:
-        declarations: of variables.
-        before: lines before the call of MPI.
-        replaced: the argument in whose place `gn_status` is passed, "" for none.
-        after: lines after it.
-        status: the status of a call that receives, "" for any other.
-    """
-
-    declarations: tuple[str, ...] = ()
-    before: tuple[str, ...] = ()
-    replaced: str = ""
-    after: tuple[str, ...] = ()
-    status: str = ""
-
-    @classmethod
-    def of(cls, wrapper: Wrapper) -> _OwnStatus:
-        routine = wrapper.routine
-        if not wrapper.arguments:
-            return cls()
-        stem = routine.name.removeprefix("MPI_")
-        if stem.startswith(("Wait", "Test")) and stem != "Test_cancelled":
-            return cls._completion(wrapper, stem)
-        rule = rule_of(routine)
-        if rule is None or not rule.by_status or routine.mode != BLOCKING:
-            return cls()
-        name = wrapper.argument(routine.statuses)
-        return cls(*_one_status(name), name, (), "gn_status")
-
-    @classmethod
-    def _completion(cls, wrapper: Wrapper, stem: str) -> _OwnStatus:
-        """Return the same for the families of MPI_Wait and MPI_Test."""
-        routine = wrapper.routine
-        arguments = wrapper.arguments
-        requests = wrapper.argument(routine.requests)
-        name = wrapper.argument(routine.statuses)
-        told = "gn_told(gn_result)" + (f" && *{arguments['flag']}" if "flag" in arguments else "")
-        index = "NULL"
-        after: tuple[str, ...] = ()
-        if stem in ("Wait", "Test", "Waitany", "Testany"):
-            declarations, before = _one_status(name)
-            n = arguments.get("count", "1")
-            done = f"{told} ? 1 : 0"
-            if stem == "Wait":
-                done = "1"  # one that failed is over, too; what came is not known then
-            elif stem != "Test":
-                index = wrapper.argument(routine.position("INDEX"))
-                done = f"{told} && *{index} != MPI_UNDEFINED ? 1 : 0"
-        else:
-            n = arguments.get("count") or arguments["incount"]
-            declarations = ("MPI_Status gn_few[GN_FEW], *gn_status;",)
-            before = (f"gn_status = gn_statuses_for({name}, gn_few, {n});",)
-            after = (f"gn_free_statuses(gn_status, {name}, gn_few);",)
-            done = f"{told} ? {n} : 0"
-            if "outcount" in arguments:
-                index = wrapper.argument(routine.position("INDEX"))
-                done = f"{told} && *{(out := arguments['outcount'])} != MPI_UNDEFINED ? *{out} : 0"
-        told_of = f"gn_known(gn_result, gn_status), {index}, {done}, gn_result"
-        return cls(
-            declarations,
-            (*before, f"gn_mpi_before_completion(&gn_call, {n}, {requests});"),
-            name,
-            (f"gn_mpi_completed(&gn_call, {n}, {requests}, {told_of});", *after),
-        )
-
-
-def _one_status(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return (
-        ("MPI_Status gn_own, *gn_status;",),
-        (f"gn_status = {name} == MPI_STATUS_IGNORE ? &gn_own : {name};",),
-    )
+    if routine.is_persistent:
+        return [*_moved(wrapper, ""), start]
+    return [f"if (gn_call.is_pending)\n\t\t{start}" if is_pending(routine) else start]

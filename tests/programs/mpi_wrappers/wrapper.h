@@ -53,6 +53,11 @@ STAND_IN void gn_mpi_set_peer(struct gn_mpi_call *call, MPI_Comm comm, int rank)
 	call->peer = rank;
 }
 
+STAND_IN uintptr_t gn_mpi_outer_frame(void)
+{
+	return gn_mpi_frame;
+}
+
 STAND_IN int gn_mpi_begin(struct gn_mpi_call *call, uint32_t routine, void *caller, void *frame)
 {
 	if ((uintptr_t)frame < gn_mpi_frame)

@@ -151,10 +151,16 @@ def test_varargs_go_on_as_words() -> None:
 def test_begin_and_end_of_mpi_are_told() -> None:
     text = source_of("mpicc.mpich")
 
-    for name in ("MPI_Init", "MPI_Init_thread", "MPI_Session_init"):
+    for name in ("MPI_Init", "MPI_Init_thread"):
         assert body_of(text, name).index("gn_mpi_up") > body_of(text, name).index("gn_stop_seldom")
-    for name in ("MPI_Finalize", "MPI_Session_finalize"):
-        assert body_of(text, name).index("gn_mpi_down") < body_of(text, name).index("= gn_next_")
+    finalize = body_of(text, "MPI_Finalize")
+    assert finalize.index("gn_mpi_down") < finalize.index("= gn_next_")
+    # All ranks see the end, whatever they switched off.
+    assert finalize.index("gn_mpi_control(1);") < finalize.index("gn_begin_seldom")
+    # A session may end while MPI_COMM_WORLD goes on.
+    for name in ("MPI_Session_init", "MPI_Session_finalize"):
+        assert "gn_mpi_up" not in body_of(text, name)
+        assert "gn_mpi_down" not in body_of(text, name)
 
 
 def test_a_call_that_never_returns_is_counted_before() -> None:

@@ -241,17 +241,32 @@ static void chain(const char *name, void *tool)
 		function(name, tool);
 }
 
+/* The loader has a lock of its own, which another thread may hold that comes here: ours is not held
+ * while it is called. Opened twice is opened once. */
+static void find_libraries(void)
+{
+	struct libraries own = {NULL, NULL, "", ""};
+	int is_there;
+
+	pthread_mutex_lock(&lock);
+	is_there = here.mpi != NULL;
+	pthread_mutex_unlock(&lock);
+	if (is_there || !find_mpi(&own))
+		return;
+	identify(&own);
+	open_wrappers(&own);
+	pthread_mutex_lock(&lock);
+	if (!here.mpi)
+		here = own;
+	pthread_mutex_unlock(&lock);
+}
+
 uintptr_t gn_mpi_find(const char *name, int *is_final)
 {
 	gn_mpi_symbol_function *next = gn_mpi_dlsym();
 	void *symbol = NULL, *tool;
 
-	pthread_mutex_lock(&lock);
-	if (!here.mpi && find_mpi(&here)) {
-		identify(&here);
-		open_wrappers(&here);
-	}
-	pthread_mutex_unlock(&lock);
+	find_libraries();
 	tool = strncmp(name, "MPI_", 4) ? NULL : other_tool(name);
 	if (here.wrappers)
 		symbol = next(here.wrappers, name);
