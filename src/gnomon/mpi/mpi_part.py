@@ -155,8 +155,12 @@ class MpiCalls(NamedTuple):
         elif request.by == SIZE:
             lines += mpi_text.pair_lines(sums.by_size(), ("routine", "size"), width, top)
         elif request.by == COMMUNICATOR:
-            heads = ("communicator", "routine")
-            lines += mpi_text.pair_lines(sums.by_communicator(), heads, width, top)
+            heads = ("routine", "communicator")
+            # Names of communicators may be long: they come last.
+            rows = [
+                row._replace(first=row.second, second=row.first) for row in sums.by_communicator()
+            ]
+            lines += mpi_text.pair_lines(rows, heads, width, top)
         elif request.by == ROUTINE:
             lines += mpi_text.routine_lines(_routines(sums.sites()), width, top)
         else:

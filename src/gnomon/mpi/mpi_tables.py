@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,11 +50,14 @@ def collect(folder: Path) -> Collected:
     one, and again for their rows where they are too large to be held.
     """
     paths = sorted(folder.glob(f"*{SUFFIX}"))
-    is_held = sum(path.stat().st_size for path in paths) <= _HELD_BYTES
+    is_held = sum(path.stat().st_size for path in paths if path.is_file()) <= _HELD_BYTES
     sites, facts, warnings = CallSites(), Counter[str](), []
-    processes: dict[tuple[str, int], _Process] = {}
+    processes: dict[tuple[str, int], list[_Process]] = {}
     for path in paths:
         try:
+            # Opening one that is none might wait for ever.
+            if path.exists() and not path.is_file():
+                raise FormatError(path, 0, "not a regular file")
             file = read_totals(path)
         except (FormatError, OSError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
@@ -62,10 +66,18 @@ def collect(folder: Path) -> Collected:
             continue
         sites.add(file)
         facts.update(_facts(file))
-        process = processes.setdefault((file.host, file.pid), _Process(file.host, file.pid))
+        # Containers with numbers of processes of their own have one host's name.
+        ranks = [] if file.rank < 0 else [(file.world, file.rank)]
+        known = processes.setdefault((file.host, file.pid), [])
+        process = next((one for one in known if not ranks or one.ranks in ([], ranks)), None)
+        if process is None:
+            process = _Process(file.host, file.pid)
+            known.append(process)
         process.add(file, is_held=is_held)
     missing = sites.resolve()
-    ordered = sorted(processes.values(), key=lambda one: (one.rank, one.host, one.pid))
+    ordered = sorted(chain(*processes.values()), key=lambda one: (one.rank, one.host, one.pid))
+    if ordered:
+        facts["processes"] = len(ordered)
     said = (*warnings, *_unmeasured(folder), *_notes(ordered))
     return Collected(_tables(ordered, sites), missing, said, dict(facts))
 
@@ -107,6 +119,11 @@ class _Process:
         self.sends |= len(peers) > 0
         self.peers = np.union1d(self.peers, peers[peers >= 0])
 
+    @property
+    def ranks(self) -> list[tuple[tuple[bool, str], int]]:
+        """What it is in which world, none where MPI was never up."""
+        return [(self.world, self.rank)] if self.rank >= 0 else []
+
     def files(self) -> Iterator[TotalsFile]:
         for file in self._files:
             yield file if isinstance(file, TotalsFile) else read_totals(file)
@@ -114,7 +131,6 @@ class _Process:
 
 def _facts(file: TotalsFile) -> dict[str, int]:
     return {
-        "processes": 1,
         "calls": int(whole(file.sites["calls"]).sum()),
         "records_lost": file.lost,
         "overhead_ns": int(overhead_ns(file)),
@@ -125,6 +141,8 @@ def _unmeasured(folder: Path) -> Iterator[str]:
     """Return why calls of processes were not measured, as native/wrapper_library.c wrote it."""
     reasons = Counter[str]()
     for path in folder.glob(f"*{_UNMEASURED}"):
+        if not path.is_file():
+            continue
         try:
             with path.open("rb") as file:
                 reason = file.read(_REASON_BYTES).decode(errors="replace")

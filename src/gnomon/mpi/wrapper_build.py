@@ -94,13 +94,20 @@ def needed_mpi(path: Path, compiler: str) -> MpiLibrary:
     places = _loaded(path)
     for name in names:
         place = places.get(name, "")
-        if place and b"\0PMPI_Init\0" in Path(place).read_bytes():
+        if place and _has_profiling(place):
             return MpiLibrary(place, name, identity(place))
     what = " ".join(names) or "an MPI library"
     raise MpiError(
         f"{compiler}: what it links needs {what}, which the loader does not find; add its folder "
         "to LD_LIBRARY_PATH"
     )
+
+
+def _has_profiling(path: str) -> bool:
+    try:
+        return b"\0PMPI_Init\0" in Path(path).read_bytes()
+    except OSError as error:
+        raise MpiError(f"{path}: {error.strerror}; name another MPI with MPICC") from error
 
 
 def identity(path: str) -> str:
@@ -182,14 +189,17 @@ def _loaded(path: Path) -> Mapping[str, str]:
     """Return where the loader finds what a library needs, by name. Source: ldd(1)."""
     import subprocess
 
-    done = subprocess.run(
-        ["ldd", str(path)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            ["ldd", str(path)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        raise MpiError(f"ldd, which tells what {path} loads: {error.strerror}") from error
     places = {}
     for line in done.stdout.splitlines():
         name, arrow, rest = line.strip().partition(" => ")

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from gnomon.errors import MpiError
 from gnomon.installation import user_cache_folder
+from gnomon.launch import preloads
 from gnomon.mpi.elf_file import needed_libraries
 from gnomon.mpi.header import MPICH, OPEN_MPI, read_header
 from gnomon.mpi.wrapper_build import (
@@ -42,6 +43,9 @@ _LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun", "prun")
 _OTHER_LAUNCHERS = ("srun", "jsrun", "aprun")
 _COMPILER = "mpicc"
 _FOLDERS_KEPT = 16
+# What decides, besides the compiler, which MPI it links and the loader finds. Source: ld.so(8), the
+# compiler wrappers of Open MPI and MPICH.
+_DECIDE_TOO = ("LD_LIBRARY_PATH", "OPAL_PREFIX", "OMPI_CC", "MPICH_CC")
 # Programs stand among the first words of a command; what follows may be thousands of files.
 _WORDS_MOST = 256
 
@@ -95,19 +99,31 @@ def prepare(
         environment: of the command.
         prebuilt: the folder of those that came with Gnomon.
     """
-    root = user_cache_folder("mpi") or spare_folder / "mpi-wrappers"
+    spare = spare_folder / "mpi-wrappers"
+    root = user_cache_folder("mpi") or spare
+    # The stub is preloaded from there.
+    if not preloads.can_be_named(str(root)):
+        root = spare
     names = {name for word in command[:_WORDS_MOST] for name in _mpi_names(word)}
     launchers = [word for word in command if _is_launcher(word, _LAUNCHERS)]
-    stubs, problem, identity = [], "", ""
+    stubs, problem, identity = list[str](), "", ""
     if names or launchers or in_job or any(_is_launcher(it, _OTHER_LAUNCHERS) for it in command):
         compilers = list(dict.fromkeys(_compilers(launchers, environment)))
-        try:
-            all_linked, problem = _provide(root, prebuilt, compilers, names)
-        except OSError as error:
-            all_linked, problem = [], f"wrappers cannot be kept in {root}: {error.strerror}"
+        for place in dict.fromkeys((root, spare)):
+            root = place
+            try:
+                all_linked, problem = _provide(root, prebuilt, compilers, names, environment)
+                break
+            except OSError as error:
+                all_linked = []
+                problem = (
+                    f"wrappers cannot be kept in {root}: {error.strerror}; name another folder: "
+                    "XDG_CACHE_HOME=/folder"
+                )
         family = "" if names or launchers else _family_of_job(environment)
         if len(all_linked) == 1 and family in ("", all_linked[0].family):
-            stubs.append(str(stub_of(all_linked[0].wrappers)))
+            stub = str(stub_of(all_linked[0].wrappers))
+            stubs += [stub] if preloads.can_be_named(stub) and os.access(stub, os.R_OK) else []
             identity = all_linked[0].identity
     return Wrappers((*_folders(root), *_existing(prebuilt)), tuple(stubs), problem, identity)
 
@@ -166,7 +182,11 @@ def _compilers(launchers: Iterable[str], environment: Mapping[str, str]) -> Iter
 
 
 def _provide(
-    root: Path, prebuilt: Path, compilers: Sequence[str], names: set[str]
+    root: Path,
+    prebuilt: Path,
+    compilers: Sequence[str],
+    names: set[str],
+    environment: Mapping[str, str],
 ) -> tuple[list[_Linked], str]:
     """Have wrappers for what programs are linked with, else for the first compiler's MPI.
 
@@ -179,7 +199,7 @@ def _provide(
         if all_linked and not missing:
             break
         try:
-            linked = _linked(root, prebuilt, compiler)
+            linked = _linked(root, prebuilt, compiler, environment)
             if names and linked.name not in missing:
                 continue
             if not linked.wrappers.exists():
@@ -200,9 +220,10 @@ def _provide(
 # --- what is there --------------------------------------------------------------------------------
 
 
-def _linked(root: Path, prebuilt: Path, compiler: str) -> _Linked:
+def _linked(root: Path, prebuilt: Path, compiler: str, environment: Mapping[str, str]) -> _Linked:
     """Return what a compiler links, and where wrappers for it are or are to be."""
-    note = root / f"{sha256(os.fsencode(compiler)).hexdigest()[:16]}.json"
+    asked = [compiler, *(environment.get(name, "") for name in _DECIDE_TOO)]
+    note = root / f"{sha256(os.fsencode(repr(asked))).hexdigest()[:16]}.json"
     linked = _noted(note, compiler)
     if linked is not None:
         return linked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,18 @@ class Read:
             if self.metrics[row["metric"]] == metric
             and self.places[row["location"]]["rank"] == rank
         }
+
+
+def test_odd_files_cost_a_warning_alone(tmp_path: Path) -> None:
+    write(tmp_path, totals_files.usual())
+    os.mkfifo(tmp_path / "h.1.2.mpi.totals")
+    os.mkfifo(tmp_path / "h.1.2.mpi.unmeasured")
+    (tmp_path / "h.3.4.mpi.totals").symlink_to("nowhere")
+    read = Read(tmp_path)
+    assert read.facts["processes"] == 1
+    assert [warning.partition(": cannot")[0] for warning in read.warnings] == [
+        "mpi: h.1.2.mpi.totals", "mpi: h.3.4.mpi.totals",
+    ]  # fmt: skip
 
 
 MAIN, SENDS, ADDS = "app+0x100", "app+0x200", "app+0x300"

@@ -51,6 +51,38 @@ def test_a_launcher_has_wrappers_of_its_mpi_compiled_once(
     assert not [entry for entry in cache.iterdir() if entry.name.startswith(".new-")]
 
 
+@pytest.mark.parametrize("name", ["with a blank", "with:a colon", "read only"])
+def test_a_cache_that_cannot_be_used_is_done_without(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GNOMON_CACHE", raising=False)
+    if name == "read only":
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    else:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
+    monkeypatch.setattr(
+        wrapper_cache, "compile_wrappers",
+        lambda _header, _parts, target, _folder: (target.touch(), stub_of(target).touch()),
+    )  # fmt: skip
+    spare = tmp_path / "spare"
+    got = prepare(
+        ("mpirun.openmpi", "./app"), in_job=False, spare_folder=spare,
+        environment={"PATH": os.environ["PATH"]}, prebuilt=NONE,
+    )  # fmt: skip
+    assert got.problem == ""
+    (stub,) = got.stubs
+    assert Path(stub).is_relative_to(spare)
+    assert not (tmp_path / name).exists()
+
+
+def test_another_search_path_is_asked_anew(cache: Path) -> None:
+    ready("mpirun.openmpi", "/bin/true")
+    notes = len(list(cache.glob("*.json")))
+    ready("mpirun.openmpi", "/bin/true", LD_LIBRARY_PATH="/nonexistent")
+    assert len(list(cache.glob("*.json"))) == notes + 1
+
+
 def test_tasks_of_a_job_compile_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Path] = []
 
