@@ -164,15 +164,6 @@ struct gn_mpi_thread *gn_mpi_thread_begin(void)
 	return thread;
 }
 
-void gn_mpi_control(int level)
-{
-	if (level < 0)
-		return;
-	__atomic_store_n(&gn_mpi_is_off, level == 0, __ATOMIC_RELAXED);
-	if (!level)
-		gn_mpi_requests_pause();
-}
-
 uint64_t *gn_mpi_thread_handles(struct gn_mpi_thread *thread, int n)
 {
 	if (n > thread->handles_room) {

@@ -84,11 +84,8 @@ void gn_mpi_profile_stands_alone(void);
 /* Of this thread, which has none yet; one that records nothing where that cannot be. */
 struct gn_mpi_thread *gn_mpi_thread_begin(void);
 
-/* The program said by MPI_Pcontrol(0) that its calls are not to be recorded. */
+/* The program said by MPI_Pcontrol(0) that its calls are not to be recorded (requests.h). */
 extern int gn_mpi_is_off;
-
-/* Source: MPI 4.1, 15.2.4: level 0 disables, 1 and above enable; others are for other tools. */
-void gn_mpi_control(int level);
 
 /* Of the call that this thread is in; 0: it is in none. */
 static inline uintptr_t gn_mpi_outer_frame(void)

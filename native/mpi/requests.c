@@ -168,7 +168,7 @@ static void forget_begun(struct part *part)
 	}
 }
 
-void gn_mpi_requests_pause(void)
+static void forget_all_begun(void)
 {
 	for (uint32_t i = 0; i < PARTS; i++) {
 		/* The part of hashes that have its number. */
@@ -177,6 +177,15 @@ void gn_mpi_requests_pause(void)
 		forget_begun(part);
 		leave(part);
 	}
+}
+
+void gn_mpi_control(int level)
+{
+	if (level < 0)
+		return;
+	__atomic_store_n(&gn_mpi_is_off, level == 0, __ATOMIC_RELAXED);
+	if (!level)
+		forget_all_begun();
 }
 
 void gn_mpi_request_forget(uint64_t handle)

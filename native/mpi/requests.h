@@ -30,8 +30,9 @@ struct gn_mpi_request {
 /* MPI calls may come from several threads at once: so it is until MPI says that they do not. */
 extern int gn_mpi_requests_are_shared;
 
-/* From here on completions are not seen: what has begun is forgotten. */
-void gn_mpi_requests_pause(void);
+/* Level 0 disables recording, 1 and above enable it; others are for other tools. Without it it is
+ * not seen what is completed: requests that have begun are forgotten. Source: MPI 4.1, 15.2.4. */
+void gn_mpi_control(int level);
 
 /*
  * Takes what is known of requests before a call that may complete them: another thread may get one

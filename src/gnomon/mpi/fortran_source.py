@@ -14,12 +14,12 @@ from pathlib import Path
 from gnomon.mpi.byte_rules import c_expression, rule_of
 from gnomon.mpi.header import MPICH, OPEN_MPI
 from gnomon.mpi.routines import BLOCKING, routines
+from gnomon.mpi.wrapper import identifier
 from gnomon.mpi.wrapper_source import (
     DOWN,
     NEVER_RETURN,
     RECORDED_AGAIN,
     UP,
-    identifier,
     in_parts,
     is_pending,
     moved_quantities,

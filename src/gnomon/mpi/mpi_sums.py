@@ -335,12 +335,13 @@ class MpiSums:
         rows = self._run.query(
             f"""
             SELECT q.*, COALESCE(r.name, ''), COALESCE(r.file, ''), COALESCE(r.line, 0) FROM (
-                SELECT COALESCE(s.rank, -1) AS sender, COALESCE(d.rank, -1) AS receiver,
+                SELECT COALESCE(ANY_VALUE(s.rank), -1) AS sender,
+                    COALESCE(ANY_VALUE(d.rank), -1) AS receiver,
                     SUM(GREATEST(COALESCE(m.messages, 1), 0)) AS messages,
                     SUM(GREATEST(COALESCE(m.bytes, 0), 0)) AS bytes, m.path
                 FROM messages m LEFT JOIN locations s ON s.location = m.sender
                 LEFT JOIN locations d ON d.location = m.receiver
-                GROUP BY 1, 2, m.path
+                GROUP BY m.sender, m.receiver, m.path
                 ORDER BY bytes DESC, messages DESC, sender, receiver, m.path LIMIT {top}
             ) q LEFT JOIN paths t ON t.path = q.path LEFT JOIN regions r ON r.region = t.region
             ORDER BY q.bytes DESC, q.messages DESC, q.sender, q.receiver, q.path

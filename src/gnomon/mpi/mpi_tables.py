@@ -68,11 +68,11 @@ def collect(folder: Path) -> Collected:
         facts.update(_facts(file))
         # Containers with numbers of processes of their own have one host's name.
         ranks = [] if file.rank < 0 else [(file.world, file.rank)]
-        known = processes.setdefault((file.host, file.pid), [])
-        process = next((one for one in known if not ranks or one.ranks in ([], ranks)), None)
+        same_pid = processes.setdefault((file.host, file.pid), [])
+        process = next((one for one in same_pid if not ranks or one.ranks in ([], ranks)), None)
         if process is None:
             process = _Process(file.host, file.pid)
-            known.append(process)
+            same_pid.append(process)
         process.add(file, is_held=is_held)
     missing = sites.resolve()
     ordered = sorted(chain(*processes.values()), key=lambda one: (one.rank, one.host, one.pid))

@@ -89,6 +89,13 @@ def efficiency_lines(whole: Efficiency | None, ranks: Ranks, width: int) -> list
     lines += filled(
         "transfer and serialization, which divide the last one, need a trace", width, "  ", "  "
     )
+    again = _n_again(ranks)
+    if again:
+        lines += filled(
+            f"{_counted(again, 'process', 'processes')} of a rank that others have, too: several "
+            "MPI_COMM_WORLDs, which are taken together here",
+            width, "  ", "  ",
+        )  # fmt: skip
     if whole.overlapping:
         lines += filled(
             f"{_counted(whole.overlapping, 'rank')} had more time in MPI than elapsed, in several "
@@ -96,6 +103,14 @@ def efficiency_lines(whole: Efficiency | None, ranks: Ranks, width: int) -> list
             width, "  ", "  ",
         )  # fmt: skip
     return lines
+
+
+def _n_again(ranks: Ranks) -> int:
+    """Return how many processes have a rank that another one of their execution has."""
+    import numpy as np
+
+    pairs = np.stack([ranks.repetition, ranks.rank])[:, ranks.rank >= 0]
+    return int(pairs.shape[1] - np.unique(pairs, axis=1).shape[1])
 
 
 def overhead_line(ranks: Ranks, whole: Efficiency | None) -> str:

@@ -8,7 +8,7 @@ from gnomon.named_tuple import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gnomon.mpi.wrapper_source import Wrapper
+    from gnomon.mpi.wrapper import Wrapper
 
 
 class OwnStatus(NamedTuple):

@@ -21,7 +21,7 @@ from gnomon.mpi.routines import (
     predefined_functions,
     routines,
 )
-from gnomon.named_tuple import NamedTuple
+from gnomon.mpi.wrapper import Wrapper, identifier
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,37 +44,6 @@ NEVER_RETURN = ("MPI_Abort",)
 _QUICK = ("MPI_Comm_rank", "MPI_Comm_size", "MPI_Wtime")
 # MPI_Comm_c2f and its kin are asked about MPI_COMM_NULL, too.
 _CONVERSIONS = ("_c2f", "_f2c", "_toint", "_fromint")
-
-
-class Wrapper(NamedTuple):
-    """A function of an MPI that is wrapped: as its header has it, and as the standard has it."""
-
-    function: Function
-    routine: Routine
-
-    @property
-    def identifier(self) -> str:
-        """The constant of its number in C."""
-        return identifier(self.routine.name)
-
-    @property
-    def arguments(self) -> dict[str, str]:
-        """The header's names of its parameters by the standard's."""
-        if len(self.routine.parameters) != len(self.function.arguments):
-            return {}
-        pairs = zip(self.routine.parameters, self.function.arguments, strict=True)
-        return {parameter.name: argument.name for parameter, argument in pairs}
-
-    def argument(self, position: int | None) -> str:
-        """Return the header's name of a parameter, "" for none."""
-        if position is None or not self.arguments:
-            return ""
-        return self.function.arguments[position].name
-
-
-def identifier(name: str) -> str:
-    """Return the constant in C for a routine's number: GN_MPI_ID_Send, GN_MPI_ID_X_Comm_agree."""
-    return "GN_MPI_ID_" + name.replace("MPIX_", "X_", 1).replace("MPI_", "", 1)
 
 
 def wrappers(header: Header) -> tuple[Wrapper, ...]:

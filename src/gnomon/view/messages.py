@@ -157,14 +157,17 @@ def run_of_each(data: Dataset) -> Longs:
 
 
 def _hosts(data: Dataset, locations: Ints) -> tuple[list[str], Ints]:
-    host_of_rank: dict[int, str] = {}
-    for one in data.locations:
+    # Of several jobs of a run, which host a rank is on is known only where they agree.
+    run = run_of_each(data).tolist()
+    hosts_of: dict[tuple[int, int], set[str]] = {}
+    for own, one in zip(run, data.locations, strict=True):
         if one.rank >= 0 and one.host:
-            host_of_rank.setdefault(one.rank, one.host)
+            hosts_of.setdefault((own, one.rank), set()).add(one.host)
+    host_of = {rank: min(hosts) for rank, hosts in hosts_of.items() if len(hosts) == 1}
     number_of: dict[str, int] = {}
     host = np.empty(len(locations), dtype=np.int32)
     for index, at in enumerate(locations.tolist()):
         location: Location = data.locations[at]
-        name = location.host or host_of_rank.get(location.rank, "") or NO_HOST
+        name = location.host or host_of.get((run[at], location.rank), "") or NO_HOST
         host[index] = number_of.setdefault(name, len(number_of))
     return list(number_of), host

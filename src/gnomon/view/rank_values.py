@@ -144,6 +144,8 @@ def first_series(data: Dataset, first_metric: int) -> list[str]:
     with_values = set(recorded["metric"].tolist())
     keys = []
     for name in _FIRST:
+        if name == WAITING and _is_combined(data):
+            continue
         metric = by_name.get(_RECORDED.get(name, name))
         if metric is not None and metric.metric in with_values:
             keys.append(name if name in _RECORDED else str(metric.metric))
@@ -174,11 +176,17 @@ def series(data: Dataset, ranks: Ranks, key: str) -> Series:
         # Several threads of a rank may be in MPI at the same time.
         return Series(key, "time outside of MPI", calls.unit, calls.how, np.maximum(value, 0.0))
     if key == WAITING:
+        if _is_combined(data):
+            raise UsageError(f"{data.name}: ranks wait for those of their own run: open one alone")
         return _waiting(data, ranks)
     metric = data.metric_of.get(int(key)) if key.isascii() and key.isdigit() else None
     if metric is None:
         raise UsageError(f"{data.name}: there is no metric {key[:40]!a}")
     return Series(key, metric.name, metric.unit, metric.how, _values(data, ranks, metric))
+
+
+def _is_combined(data: Dataset) -> bool:
+    return any(one.kind == "run" for one in data.locations)
 
 
 class _Queries(NamedTuple):
