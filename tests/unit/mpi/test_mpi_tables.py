@@ -77,6 +77,20 @@ def test_odd_files_cost_a_warning_alone(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_ranks_of_containers_are_several_though_their_processes_have_one_number(
+    tmp_path: Path,
+) -> None:
+    for rank in range(3):
+        write(tmp_path, totals_files.usual(), rank=rank, pid=1, moment=rank)
+    # What the first one executed before.
+    write(tmp_path, totals_files.usual(), rank=-1, pid=1, moment=9)
+    read = Read(tmp_path)
+    assert sorted(row["rank"] for row in read.rows("locations") if row["kind"] == "process") == [
+        0, 1, 2,
+    ]  # fmt: skip
+    assert read.facts["processes"] == 3
+
+
 MAIN, SENDS, ADDS = "app+0x100", "app+0x200", "app+0x300"
 
 

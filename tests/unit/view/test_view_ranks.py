@@ -73,6 +73,22 @@ def test_what_is_of_mpi_comes_first(client: Client) -> None:
     np.testing.assert_array_equal(found["least"], found["most"])
 
 
+def test_no_rank_waits_for_one_of_another_run(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        view_messages.write(tmp_path / name, ring(4), count=4)
+    session = Session()
+    *_, both = session.open([str(tmp_path / name) for name in ("one", "other")], combined=True)
+    with serving(session) as server:
+        answer = asked(server, int(both.id))
+        assert [one["title"] for one in answer["series"]] == [
+            "MPI time", "time outside of MPI", "MPI bytes sent",
+        ]  # fmt: skip
+        assert answer["ranks"] == 8
+        refused = server.ask(f"/api/runs/{both.id}/ranks?series=waiting")
+        assert refused.status == 400
+        assert b"ranks wait for those of their own run" in refused.body
+
+
 def test_rank_5_stands_out(client: Client) -> None:
     found = asked(client, 1, series="0")
     assert found["series"][0]["outliers"] == 1
