@@ -36,7 +36,7 @@ class MetricCoverage(NamedTuple):
 
 
 def recorded(data: Dataset) -> dict[int, MetricCoverage]:
-    """Return what the profile has of each metric, by number.
+    """Return what the profile has of each metric of the table, by number.
 
     Raises:
         RunDirectoryError: the tables cannot be read.
@@ -54,7 +54,9 @@ def recorded(data: Dataset) -> dict[int, MetricCoverage]:
     coverage = {one.metric: MetricCoverage(False, False, False, False) for one in data.metrics}
     columns = (arrays[name].tolist() for name in ("metric", "below", "code", "inside"))
     for metric, below, code, inside in zip(*columns, strict=True):
-        coverage[metric] = MetricCoverage(bool(below), bool(code), bool(inside), recomputed=False)
+        # A damaged profile has values of metrics that nothing describes: nobody can ask for these.
+        if metric in coverage:
+            coverage[metric] = MetricCoverage(bool(below), bool(code), bool(inside), False)
     return coverage
 
 

@@ -162,6 +162,8 @@ SOME = [
     if column == TABLES[table][turn % len(TABLES[table])]
     and (turn + list(TABLES).index(table)) % 3 == 0
 ]
+# Values of a metric that no table has.
+SOME += [("no values", "metrics", "metric", 0), ("as large as can be", "profile", "metric", 1)]
 
 
 def claimed(whole: list[Path], folder: Path, cases: list[tuple[str, str, str, int]]) -> None:
