@@ -140,8 +140,9 @@ def part(rng: random.Random, raw: Path) -> None:
 
 def records(rng: random.Random, raw: Path) -> None:
     """Change the header, the kinds or a block of a record file."""
-    file = next(raw.glob(f"*{SUFFIX}"))
-    file.write_bytes(damaged(rng, file.read_bytes()))
+    # A first mutation may have taken it away.
+    for file in raw.glob(f"*{SUFFIX}"):
+        file.write_bytes(damaged(rng, file.read_bytes()))
 
 
 def task(rng: random.Random, raw: Path, odd: Callable[[random.Random], Any]) -> None:
