@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gnomon.model.array_types import Flags, Ints
+from gnomon.model.array_types import Flags
 from gnomon.model.metric import Metric
 from gnomon.model.value import How
 from gnomon.view import node_values, profile_rows
 from gnomon.view.node_values import PathValues
-from gnomon.view.run_metadata import Dataset, positions
+from gnomon.view.run_metadata import Dataset
 
 # The program and its sections are counted by counters of their own.
 _MARGIN_COUNTED = 1e-6
@@ -67,16 +67,18 @@ def of_sums(data: Dataset, metrics: Mapping[int, Metric], location: int) -> dict
         RunDirectoryError: the tables cannot be read.
     """
     roots = np.flatnonzero(data.paths.parent < 0).astype(np.int32)
+    places = _places(data, list(metrics), location)
     whole, own, executions = {}, {}, {}
-    for number, rows in profile_rows.rows_of_paths(data, roots).items():
+    for number, of_roots in profile_rows.rows_of_paths(data, roots).items():
         if number in metrics:
-            paths = node_values.path_values(data, metrics[number], rows, location)
+            rows = of_roots.chosen(places[number][of_roots.location])
+            paths = node_values.path_values(data, metrics[number], rows)
             if paths.has[roots].any():
                 whole[number] = float(paths.inclusive[roots][paths.has[roots]].sum())
                 is_own = paths.has & data.is_section
                 own[number] = float(np.nansum(paths.exclusive[is_own]))
                 executions[number] = rows.executions()
-    for number, below in _below_roots(data, list(whole), location).items():
+    for number, below in _below_roots(data, {number: places[number] for number in whole}).items():
         own[number] += below / executions[number]
     # Where nothing is known of the whole, there is nothing that parts could be more than.
     return {
@@ -90,30 +92,39 @@ def _fits(metric: Metric, own: float, whole: float) -> bool:
     return own <= whole * (1 + margin)
 
 
-def _below_roots(data: Dataset, metrics: list[int], location: int) -> dict[int, float]:
-    """Return the totals of all sections for each metric, over all executions."""
-    if not metrics:
-        return {}
-    numbers = np.array([one.location for one in data.locations], dtype=np.int32)
-    has_rows = _with_rows(data, metrics, numbers)
-    if location >= 0:
-        has_rows &= data.within(location)
-    if (has_rows & ~data.is_where).any():
-        has_rows &= ~data.is_where
-    sql = _OWN.format(sections=data.region_kinds.recorded_once())
-    asked = [metrics, numbers[has_rows].tolist()]
-    return {int(metric): float(value) for metric, value in data.tables.rows(sql, asked)}
+def _places(data: Dataset, metrics: list[int], location: int) -> dict[int, Flags]:
+    """Return the places whose rows count, for each metric.
 
-
-def _with_rows(data: Dataset, metrics: list[int], numbers: Ints) -> Flags:
-    """Return which locations have rows of paths below the roots."""
+    CPUs and cores do not where the same was counted for processes or the whole command: of any
+    path, be it a root or below.
+    """
+    every = data.within(location) if location >= 0 else np.ones(len(data.locations), dtype=bool)
+    is_who = every & ~data.is_where
+    if (is_who == every).all():
+        return dict.fromkeys(metrics, every)
     arrays = data.tables.arrays(
-        "SELECT DISTINCT location FROM profile "
-        "WHERE location IS NOT NULL AND metric IN (SELECT unnest(?::INTEGER[])) "
-        "AND path NOT IN (SELECT path FROM paths WHERE COALESCE(parent, -1) = -1)",
-        [metrics],
+        "SELECT DISTINCT metric FROM profile WHERE metric IN (SELECT unnest(?::INTEGER[])) "
+        "AND location IN (SELECT unnest(?::INTEGER[])) AND isfinite(inclusive) "
+        "AND path IN (SELECT path FROM paths)",
+        [metrics, _numbers(data, is_who)],
     )
-    has_rows = np.zeros(len(numbers), dtype=bool)
-    at = positions(numbers, arrays["location"])
-    has_rows[at[at >= 0]] = True
-    return has_rows
+    of_who = set(arrays["metric"].tolist())
+    return {number: is_who if number in of_who else every for number in metrics}
+
+
+def _below_roots(data: Dataset, places: Mapping[int, Flags]) -> dict[int, float]:
+    """Return the totals of all sections at some places for each metric, over all executions."""
+    sql = _OWN.format(sections=data.region_kinds.recorded_once())
+    # There are two at most: with CPUs and cores, and without.
+    metrics_at: dict[tuple[int, ...], list[int]] = {}
+    for number, chosen in places.items():
+        metrics_at.setdefault(tuple(_numbers(data, chosen)), []).append(number)
+    return {
+        int(metric): float(value)
+        for at, metrics in metrics_at.items()
+        for metric, value in data.tables.rows(sql, [metrics, list(at)])
+    }
+
+
+def _numbers(data: Dataset, chosen: Flags) -> list[int]:
+    return [one.location for one, wanted in zip(data.locations, chosen, strict=True) if wanted]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from made_runs import made_run
 from property_tests import examples
@@ -250,6 +250,9 @@ def test_every_count_is_taken_once_whatever_places_have_it(
 
 @examples(40)  # fmt: skip
 @given(ROWS, ROWS, st.integers(-1, len(PLACES) - 1))
+# A core's value of the whole does not count beside a command's of a section, nor the other way.
+@example({}, {(0, 1): 1, (7, 0): 0}, 0)
+@example({(0, 0): 1, (7, 1): 5}, {(7, 0): 1, (7, 1): 5}, -1)
 def test_shares_are_the_same_of_one_metric_and_of_all_at_once(
     tmp_path_factory: pytest.TempPathFactory, rows: dict[tuple[int, int], int],
     more: dict[tuple[int, int], int], location: int,
