@@ -12,7 +12,7 @@ from gnomon.errors import UsageError
 from gnomon.model import location_kinds
 from gnomon.model.inlining import FunctionFragment, defining_files
 from gnomon.model.metric import Aggregation
-from gnomon.store import moments, run_directory
+from gnomon.store import moments, outermost_paths, run_directory
 from gnomon.store.profile_query import NOT_ADDED, OF_PLACE, ROOT
 from gnomon.store.run import Run
 from gnomon.store.run_files import Reader
@@ -92,16 +92,14 @@ here AS (
     SELECT t.path, t.parent, COALESCE(r.kind, '') AS kind, COALESCE(r.name, '') AS name,
            {once} AS once
     FROM paths t JOIN regions r USING (region)
-), above AS (
-    SELECT path, parent AS at FROM here
-    UNION SELECT a.path, h.parent FROM above a JOIN here h ON h.path = a.at
 ), wanted AS (
     SELECT path, kind, name, once, parent IN (SELECT path FROM here WHERE parent = -1) AS is_top
-    FROM here WHERE parent <> -1 AND kind NOT IN {code} AND NOT EXISTS (
-        SELECT 1 FROM above a JOIN here h ON h.path = a.at
-        WHERE a.path = here.path AND h.parent <> -1 AND h.kind = here.kind AND h.name = here.name)
+    FROM here WHERE parent <> -1 AND kind NOT IN {code} AND {outermost}
 )
 """
+# A root is no region, whatever it is called.
+_KEY_OF_REGION = "COALESCE(r.kind, ''), COALESCE(r.name, ''), t.parent = -1"
+_IS_OUTERMOST = "path IN (SELECT path FROM outermost_ WHERE path = top)"
 _OF_REGIONS = """
 , of_kind AS (
     SELECT metric, repetition, SUM(top) AS top FROM of_regions WHERE top IS NOT NULL
@@ -316,11 +314,18 @@ def _rows(run: Run, per: str) -> list[Row]:
     kinds = run.region_kinds
     words = {"kind": per, "code": kinds.code(), "where": location_kinds.where(),
              "once": kinds.recorded_once()}  # fmt: skip
-    rows = run.query(query.format(**words))
-    if per == "region":
+    if per != "region":
+        rows = run.query(query.format(**words))
+    else:
+        # Of deep stacks, pairs of a path and each that it is in would take all memory.
+        paths = outermost_paths.of_keys(run, _KEY_OF_REGION, words["code"])
+        words["outermost"] = "true" if paths is None else _IS_OUTERMOST
+        arrays = {} if paths is None else {"outermost_": paths._asdict()}
+        rows = run.query(query.format(**words), arrays=arrays)
         for (metric,) in run.query(_ELAPSED):
             together = moments.together_query(metric, words["once"])
-            rows += run.query(_REGIONS_AT_ONCE.format(**words, together=together, metric=metric))
+            at_once = _REGIONS_AT_ONCE.format(**words, together=together, metric=metric)
+            rows += run.query(at_once, arrays=arrays)
     return [row for row in rows if row[6] is not None and isfinite(row[6])]
 
 
