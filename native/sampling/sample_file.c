@@ -146,9 +146,11 @@ int gn_sample_file_open(struct gn_sample_file *file, const char *path, int32_t r
 
 	memset(file, 0, sizeof(*file));
 	result = gn_record_file_open(&file->file, path, &plan);
-	/* A limit of address space (RLIMIT_AS) may leave room for less. */
+	if (result != -ENOMEM && result != -EINVAL)
+		return result;
+	/* A limit of address space (RLIMIT_AS), or valgrind (-EINVAL), may leave room for less. */
 	smaller.capacity_bytes = 0;
-	return result == -ENOMEM ? gn_record_file_open(&file->file, path, &smaller) : result;
+	return gn_record_file_open(&file->file, path, &smaller);
 }
 
 void gn_sample_file_close(struct gn_sample_file *file)
