@@ -39,7 +39,7 @@ _SQL = (
 _PYTHON = """
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
-print(sorted((fib(i % 21) for i in range(300)), key=lambda x: -x)[0])
+print(sorted((fib(i % 21) for i in range(3000)), key=lambda x: -x)[0])
 """
 # Its own BLAS has no rules: what is in it is in test_blas_stacks.py.
 _NUMPY = """

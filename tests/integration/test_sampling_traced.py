@@ -27,6 +27,19 @@ for _ in range({rounds}):
 print("the end")
 raise SystemExit(4)
 """
+# However fast the CPU is, it has not ended when it is looked for.
+UNTIL_TRACED = """
+import time
+
+def is_traced():
+    with open("/proc/self/status") as status:
+        return "TracerPid:\\t0\\n" not in status.read()
+
+end = time.monotonic() + 60
+while not is_traced() and time.monotonic() < end:
+    deep(300, 200000)
+
+for _ in"""
 
 
 def tool(name: str) -> str:
@@ -87,7 +100,9 @@ def test_a_program_that_is_traced_later(tmp_path: Path) -> None:
     """Each system call of a sample's handler takes longer then: it makes fewer, and goes on."""
     around = '"$@" & program=$!; sleep 0.7; strace -f -o log -p $program; wait $program'
     tool("strace")
-    words = ("sh", "-c", around, "sh", PYTHON, script(tmp_path, 150))
+    program = script(tmp_path, 150)
+    program.write_text(program.read_text().replace("\nfor _ in", UNTIL_TRACED))
+    words = ("sh", "-c", around, "sh", PYTHON, program)
     done = run(*RECORD, *words, cwd=tmp_path, timeout=300)
     assert (done.returncode, done.stdout) == (4, "the end\n"), done.stderr
     assert "attached" in done.stderr
