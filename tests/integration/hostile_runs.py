@@ -259,7 +259,9 @@ def place(rng: random.Random, run: Path) -> None:
         run.chmod(0o600)
     else:
         file.rename(run / "moved")
-        file.symlink_to("/etc/passwd")
+        # A file of the machine itself would be written to by a second mutation.
+        (run.parent / "elsewhere").write_text("root:x:0:0:root:/root:/bin/bash\n" * 20)
+        file.symlink_to("../elsewhere")
 
 
 def text_of_head(rng: random.Random, run: Path) -> None:
