@@ -10,9 +10,9 @@ import pytest
 from gnomon.mpi.fortran_source import fortran_source
 from gnomon.mpi.header import Header, parse_header, read_header
 from gnomon.mpi.routines import BLOCKING, routines
+from gnomon.mpi.wrapper import identifier
 from gnomon.mpi.wrapper_source import (
     NEVER_RETURN,
-    identifier,
     names,
     unwrapped,
     wrapper_source,

@@ -61,10 +61,12 @@ def test_a_cache_that_cannot_be_used_is_done_without(
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     else:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
-    monkeypatch.setattr(
-        wrapper_cache, "compile_wrappers",
-        lambda _header, _parts, target, _folder: (target.touch(), stub_of(target).touch()),
-    )  # fmt: skip
+
+    def compile_wrappers(_header: object, _parts: object, target: Path, _folder: Path) -> None:
+        target.touch()
+        stub_of(target).touch()
+
+    monkeypatch.setattr(wrapper_cache, "compile_wrappers", compile_wrappers)
     spare = tmp_path / "spare"
     got = prepare(
         ("mpirun.openmpi", "./app"), in_job=False, spare_folder=spare,

@@ -209,10 +209,7 @@ def below(at: int) -> list[int]:
 def test_every_count_is_taken_once_whatever_places_have_it(
     tmp_path_factory: pytest.TempPathFactory, rows: dict[tuple[int, int], int]
 ) -> None:
-    """Outermost and innermost places of a path, against the definition itself.
-
-    Calls of a section have one location each: all of theirs count.
-    """
+    """Of a path the outermost and innermost ones; calls of a section have one each, all count."""
     folder = tmp_path_factory.mktemp("rows")
     regions = [Region(-1, "hpm", "app"), Region(0, "mpi", "a"), Region(0, "hpm", "b")]
     values = [Value(at, path, 0, float(count), None) for (at, path), count in rows.items()]
