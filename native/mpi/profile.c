@@ -329,7 +329,7 @@ void gn_mpi_complete(const struct gn_mpi_call *call, const struct gn_mpi_request
 	site->site.received += (uint64_t)received;
 	if (request->flags & GN_MPI_RECEIVES)
 		add_size(call->thread, site->site.routine, request->sent ? request->sent : received,
-			 request->ticks);
+			 request->flags & GN_MPI_PERSISTS ? 0 : request->ticks);
 }
 
 void gn_mpi_restart(const struct gn_mpi_call *call, const struct gn_mpi_request *request)
@@ -341,7 +341,7 @@ void gn_mpi_restart(const struct gn_mpi_call *call, const struct gn_mpi_request 
 	site->site.sent += (uint64_t)request->sent;
 	site->site.received += (uint64_t)request->received;
 	add_size(call->thread, site->site.routine,
-		 request->sent ? request->sent : request->received, request->ticks);
+		 request->sent ? request->sent : request->received, 0);
 	if (request->peer != GN_MPI_NO_PEER)
 		add_message(peer_record(call->thread, site, request->peer), request->sent);
 }

@@ -107,12 +107,12 @@ void gn_mpi_request_keep(const struct gn_mpi_call *call, uint64_t handle, uint32
 			.hash = hash,
 			.peer = call->peer,
 			.sent = call->sent,
-			.received = call->received,
 			.handle = handle,
 			.site = call->site,
 			.thread = call->thread->number,
 			.flags = flags,
-			.ticks = call->end - call->begin,
+			.ticks = flags & GN_MPI_PERSISTS ? (uint64_t)call->received
+							 : call->end - call->begin,
 		};
 	leave(part);
 }

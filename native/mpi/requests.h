@@ -16,15 +16,19 @@ enum gn_mpi_request_flag {
 
 struct gn_mpi_request {
 	uint32_t hash; /* an entry of a table */
-	/* Of one that persists, what each start sends and to whom, and what it receives if that is
-	 * known. */
+	/* Of one that persists, what each start sends, and to whom. */
 	int32_t peer;
-	int64_t sent, received;
+	int64_t sent;
 	uint64_t handle;
 	union gn_mpi_record *site; /* that it was made at */
 	uint32_t thread;	   /* that made it */
 	uint32_t flags;
-	uint64_t ticks; /* of the call that started it */
+	/* Of the call that started it; of one that persists, what each start receives, so far as
+	 * that is known: what it was made in is no part of its starts. */
+	union {
+		uint64_t ticks;
+		int64_t received;
+	};
 };
 
 /* MPI calls may come from several threads at once: so it is until MPI says that they do not. */
