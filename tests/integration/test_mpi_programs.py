@@ -58,7 +58,9 @@ def test_each_end_leaves_what_was_called_and_is_as_it_was(
         # Open MPI's mpirun itself may crash while it ends a job that aborts.
         plain = launch(mpi, 2, program, way, folder=tmp_path, status=None)
     job = measured(mpi, 2, program, way, folder=tmp_path)
-    assert job.status == plain.status
+    # What MPICH's mpirun makes of a rank that leaves before the others have is chance (0 or 9).
+    is_chance = way == "_exit" and mpi is MPICH
+    assert job.status == plain.status or (is_chance and {job.status, plain.status} <= {0, 9})
     # Of a rank that waits in MPI_Finalize for one that never comes it is not known.
     calls = {name: n for name, n in job.calls.items() if name in more or name != "MPI_Finalize"}
     assert calls == RING | more
@@ -66,8 +68,9 @@ def test_each_end_leaves_what_was_called_and_is_as_it_was(
     assert job.received["MPI_Irecv"] == 2 * MESSAGES * MESSAGE_BYTES
     told = [{line for line in one.out.splitlines() if line.startswith("rank ")}
             for one in (plain, job)]  # fmt: skip
-    # What launchers had not passed on when a rank aborted is lost, with and without us.
-    assert told[0] == told[1] or (way == "abort" and all(lines <= SAID for lines in told))
+    # What launchers had not passed on by then is lost, with and without us.
+    may_be_lost = way == "abort" or is_chance
+    assert told[0] == told[1] or (may_be_lost and all(lines <= SAID for lines in told))
 
 
 def _tool_lines(out: str) -> list[str]:
