@@ -97,7 +97,7 @@ prepare() {
 	bring /usr/local/share/ca-certificates
 	chroot "$base" update-ca-certificates >/dev/null 2>&1
 	bring /etc/ssl/certs/ca-certificates.crt
-	bring /etc/pip.conf /etc/xdg/pip/pip.conf
+	bring /etc/pip.conf /etc/xdg/pip
 	bring /etc/npmrc /usr/etc/npmrc
 	for path in .config/pip .pip .npmrc; do
 		if [ -e "$HOME/$path" ]; then
