@@ -45,8 +45,7 @@ class Mpi(Capability):
 
     def summary_lines(self, run: Run, width: int) -> Iterable[str]:
         """Return which part of the time was in MPI, and the site with most of it, or several."""
-        used = [one["name"] for one in run.head.get("capabilities", ()) if one["used"]]
-        is_alone = used == [self.name]
+        is_alone = run.capabilities == (self.name,)
         # Most programs have no MPI, and end the sooner; who asked for nothing else is told.
         if self.name not in run.head.get("facts", {}):
             return ("  MPI: no process called it",) if is_alone else ()

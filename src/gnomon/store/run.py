@@ -117,6 +117,11 @@ class Run:
         return RunIdentity(self.path, files, tuple(states))
 
     @property
+    def capabilities(self) -> tuple[str, ...]:
+        """The names of the capabilities that took part, none where the run does not say it."""
+        return tuple(one["name"] for one in self.head.get("capabilities", ()) if one["used"])
+
+    @property
     def region_kinds(self) -> RegionKinds:
         """The kinds that its regions may have."""
         return region_kinds.of_head(self.head)

@@ -274,11 +274,10 @@ def print_summary(assembled: AssembledRun) -> None:
     from gnomon.store.run import Run
 
     run, width = Run(assembled.path, assembled.head), width_of(sys.stderr)
-    used = {one["name"] for one in assembled.head["capabilities"] if one["used"]}
     told = [
         line
         for capability in CAPABILITIES
-        if capability.name in used
+        if capability.name in run.capabilities
         for line in capability.summary_lines(run, width)
     ]
     write_lines(sys.stderr, render_run_summary(run, assembled.tables, width, told))

@@ -77,14 +77,9 @@ def render_run_summary(
     shown = [*sampled_tables(run, tables, width), *(parts or _programs(values))]
     # Where nobody asked for counts, and there is something else to say, the few that come of
     # themselves are not what was measured.
-    if _has_counts(head) or not told:
+    if not told or not run.capabilities or "counters" in run.capabilities:
         shown += _metrics(values.of_command, width)
     return "\n".join([*first, *fitted(shown, _SCREEN - len(first) - len(last)), *last]) + "\n"
-
-
-def _has_counts(head: Mapping[str, Any]) -> bool:
-    used = [one["name"] for one in head.get("capabilities", ()) if one["used"]]
-    return not used or "counters" in used
 
 
 def _word(run: Run) -> str:
