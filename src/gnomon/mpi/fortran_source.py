@@ -25,6 +25,7 @@ from gnomon.mpi.wrapper_source import (
     moved_quantities,
     pending_line,
     start_flags,
+    start_line,
     tells_peer,
     verb,
     waits,
@@ -322,7 +323,7 @@ class _Interposers:
         start = f"gn_f_start(&gn_call, request, {start_flags(routine)});"
         if routine.is_persistent:
             return [*self._moved(False), start]
-        return [f"if (gn_call.is_pending)\n\t\t{start}" if is_pending(routine) else start]
+        return [start_line(routine, start)]
 
     def _statuses(self) -> tuple[list[str], list[str], str, list[str]]:
         """Return declarations, lines before, the argument that is replaced, and lines after."""

@@ -55,9 +55,6 @@ def collect(folder: Path) -> Collected:
     processes: dict[tuple[str, int], list[_Process]] = {}
     for path in paths:
         try:
-            # Opening one that is none might wait for ever.
-            if path.exists() and not path.is_file():
-                raise FormatError(path, 0, "not a regular file")
             file = read_totals(path)
         except (FormatError, OSError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gnomon.mpi.wrapper import Wrapper
 
 
-class OwnStatus(NamedTuple):
+class SubstituteStatus(NamedTuple):
     """Statuses of ours in the place of MPI_STATUS_IGNORE, and what is completed with them.
 
     Attributes:
@@ -29,7 +29,7 @@ class OwnStatus(NamedTuple):
     status: str = ""
 
     @classmethod
-    def of(cls, wrapper: Wrapper) -> OwnStatus:
+    def of(cls, wrapper: Wrapper) -> SubstituteStatus:
         """Return those of a wrapper, empty where it needs none."""
         routine = wrapper.routine
         if not wrapper.arguments:
@@ -44,7 +44,7 @@ class OwnStatus(NamedTuple):
         return cls(*_one_status(name), name, (), "gn_status")
 
     @classmethod
-    def _completion(cls, wrapper: Wrapper, stem: str) -> OwnStatus:
+    def _completion(cls, wrapper: Wrapper, stem: str) -> SubstituteStatus:
         """Return the same for the families of MPI_Wait and MPI_Test."""
         routine = wrapper.routine
         arguments = wrapper.arguments

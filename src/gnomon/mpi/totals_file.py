@@ -146,6 +146,9 @@ def read_totals(path: Path) -> TotalsFile:
     """
     import numpy as np
 
+    # A named pipe would keep us waiting for a writer.
+    if path.exists() and not path.is_file():
+        raise FormatError(path, 0, "not a regular file")
     with path.open("rb") as file:
         head = file.read(_HEADER_BYTES)
         order = file_head.byte_order(path, head[: file_head.HEAD_BYTES], KIND)

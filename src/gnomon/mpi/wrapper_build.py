@@ -18,6 +18,7 @@ from gnomon.named_tuple import NamedTuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from subprocess import CompletedProcess
 
     from gnomon.mpi.header import Header
 
@@ -185,19 +186,24 @@ def compile_shared(
     )  # fmt: skip
 
 
-def _loaded(path: Path) -> Mapping[str, str]:
-    """Return where the loader finds what a library needs, by name. Source: ldd(1)."""
+def _run(*command: str) -> CompletedProcess[str]:
+    """Run a command to its end, without input; OSError: it cannot be started."""
     import subprocess
 
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+
+
+def _loaded(path: Path) -> Mapping[str, str]:
+    """Return where the loader finds what a library needs, by name. Source: ldd(1)."""
     try:
-        done = subprocess.run(
-            ["ldd", str(path)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        done = _run("ldd", str(path))
     except OSError as error:
         raise MpiError(f"ldd, which tells what {path} loads: {error.strerror}") from error
     places = {}
@@ -210,17 +216,8 @@ def _loaded(path: Path) -> Mapping[str, str]:
 
 def run_compiler(compiler: str, words: Sequence[str]) -> None:
     """Run a compiler; MpiError: it is not there, or it refuses."""
-    import subprocess
-
     try:
-        done = subprocess.run(
-            [compiler, *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        done = _run(compiler, *words)
     except OSError as error:
         raise MpiError(
             f"{compiler}: cannot be started: {error.strerror}; install the MPI's compiler wrapper, "

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from gnomon.mpi.byte_rules import c_expression, rule_of
 from gnomon.mpi.header import MPICH
-from gnomon.mpi.own_status import OwnStatus
 from gnomon.mpi.routine_tables import CHAIN, next_functions, number_constants
 from gnomon.mpi.routines import (
     BLOCKING,
@@ -21,6 +20,7 @@ from gnomon.mpi.routines import (
     predefined_functions,
     routines,
 )
+from gnomon.mpi.substitute_status import SubstituteStatus
 from gnomon.mpi.wrapper import Wrapper, identifier
 
 TYPE_CHECKING = False
@@ -180,7 +180,7 @@ def _call(function: Function, replaced: str = "") -> str:
 
 def _body(wrapper: Wrapper) -> list[str]:
     function, routine = wrapper.function, wrapper.routine
-    own = OwnStatus.of(wrapper)
+    own = SubstituteStatus.of(wrapper)
     returns = function.result != "void"
     declared = ["struct gn_mpi_call gn_call;", *own.declarations]
     declared += [f"{function.result} gn_result;"] if returns else []
@@ -336,6 +336,11 @@ def pending_line(routine: Routine, source: str) -> str:
     return f"gn_call.is_pending = {f'{source} != MPI_PROC_NULL' if may_be_nobody else '1'};"
 
 
+def start_line(routine: Routine, start: str) -> str:
+    """Return what tells of the request of an operation, unless all of it was told at once."""
+    return f"if (gn_call.is_pending)\n\t\t{start}" if is_pending(routine) else start
+
+
 def start_flags(routine: Routine) -> str:
     """Return in C what is told of the request that a routine makes, besides its quantities."""
     flags = ["GN_MPI_RECEIVES"] if is_receive(routine) else []
@@ -354,4 +359,4 @@ def _started(wrapper: Wrapper) -> list[str]:
     start = f"gn_mpi_start(&gn_call, {wrapper.argument(routine.requests)}, {start_flags(routine)});"
     if routine.is_persistent:
         return [*_moved(wrapper, ""), start]
-    return [f"if (gn_call.is_pending)\n\t\t{start}" if is_pending(routine) else start]
+    return [start_line(routine, start)]
