@@ -19,9 +19,17 @@
  * answer: magic "GNCA", version, outcome, errno, machine (of ELF), numbers of addresses and
  * functions (u32 each), a zero, size of all code (u64); then the number of each address's function
  * (u32, all ones: not known), start and size of each function (u64), and the code of all.
+ *
+ * A question of text symbols, "GNTQ", is the same; it has no addresses. Its answer: magic "GNTA",
+ * version, outcome, errno, machine, flags (1: of 64 bits, 2: of the other byte order, 4: it has
+ * text), number of symbols (u32 each), a zero, start and end of the text, size of all names (u64
+ * each); then start, end (u64), flags (struct gn_text_symbol) and a zero (u32) of each symbol, and
+ * of each two names with a zero behind: its own and as people wrote it.
  */
 #include "code_bytes.h"
+#include "demangle.h"
 #include "resolve.h"
+#include "text_symbols.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,12 +43,16 @@
 #define ANSWER_MAGIC 0x41534e47u
 #define CODE_QUESTION_MAGIC 0x51434e47u
 #define CODE_ANSWER_MAGIC 0x41434e47u
+#define SYMBOLS_QUESTION_MAGIC 0x51544e47u
+#define SYMBOLS_ANSWER_MAGIC 0x41544e47u
 #define VERSION 1u
 #define ADDRESSES_MAX (1u << 24)
 #define TEXT_MAX (1u << 16)
+#define NAME_MAX_SIZE 4096
 
 enum { N_TEXTS = 4, EXIT_PROTOCOL = 2 };
 enum { FLAG_HAS_SYMBOLS = 1, FLAG_HAS_DEBUG = 2 };
+enum { FLAG_IS_WIDE = 1, FLAG_IS_SWAPPED = 2, FLAG_HAS_TEXT = 4 };
 
 struct question_head {
 	uint32_t magic, version, n, sizes[N_TEXTS];
@@ -55,6 +67,11 @@ struct answer_head {
 struct code_answer_head {
 	uint32_t magic, version, outcome, error, machine, n_addresses, n_functions, zero;
 	uint64_t code_size;
+};
+
+struct symbols_answer_head {
+	uint32_t magic, version, outcome, error, machine, flags, n_symbols, zero;
+	uint64_t text_start, text_end, names_size;
 };
 
 /* False at the end of the questions. */
@@ -171,6 +188,64 @@ static void answer_code(const struct gn_question *question)
 	gn_arena_free(&arena);
 }
 
+static void push_name(struct gn_texts *names, const char *name)
+{
+	do
+		*(char *)gn_vector_push(&names->bytes, 1) = *name;
+	while (*name++);
+}
+
+static void write_symbols(const struct gn_text_symbols *found, struct symbols_answer_head *head)
+{
+	const struct gn_text_symbol *symbols = found->symbols.data;
+	struct gn_texts names = {0};
+	char name[NAME_MAX_SIZE];
+
+	head->n_symbols = (uint32_t)found->symbols.n;
+	head->text_start = found->text_start;
+	head->text_end = found->text_end;
+	for (uint32_t i = 0; i < head->n_symbols; i++) {
+		push_name(&names, symbols[i].name);
+		push_name(&names, gn_demangle(symbols[i].name, name, sizeof(name))
+					  ? name
+					  : symbols[i].name);
+	}
+	head->names_size = names.bytes.n;
+	write_whole(head, sizeof(*head));
+	for (uint32_t i = 0; i < head->n_symbols; i++) {
+		const uint64_t place[] = {symbols[i].start, symbols[i].end};
+		const uint32_t flags[] = {symbols[i].flags, 0};
+
+		write_whole(place, sizeof(place));
+		write_whole(flags, sizeof(flags));
+	}
+	write_whole(names.bytes.data, names.bytes.n);
+	gn_vector_free(&names.bytes);
+}
+
+static void answer_symbols(const struct gn_question *question)
+{
+	struct symbols_answer_head head = {.magic = SYMBOLS_ANSWER_MAGIC, .version = VERSION};
+	struct gn_text_symbols found = {0};
+	struct gn_arena arena = {0};
+	struct gn_elf module;
+	int error;
+
+	head.outcome = gn_open_module(&module, &arena, question, &error);
+	head.error = (uint32_t)-error;
+	if (head.outcome == GN_RESOLVED) {
+		head.machine = module.machine;
+		head.flags = (module.is_wide ? FLAG_IS_WIDE : 0) |
+			     (module.is_swapped ? FLAG_IS_SWAPPED : 0) |
+			     (gn_text_symbols_find(&found, &module) ? FLAG_HAS_TEXT : 0);
+	}
+	write_symbols(&found, &head);
+	if (head.outcome == GN_RESOLVED)
+		gn_elf_close(&module);
+	gn_text_symbols_free(&found);
+	gn_arena_free(&arena);
+}
+
 static void answer_one(const struct question_head *head)
 {
 	char *texts[N_TEXTS];
@@ -194,6 +269,8 @@ static void answer_one(const struct question_head *head)
 	question.folders = texts[3];
 	if (head->magic == CODE_QUESTION_MAGIC)
 		answer_code(&question);
+	else if (head->magic == SYMBOLS_QUESTION_MAGIC)
+		answer_symbols(&question);
 	else
 		answer_names(&question);
 	for (int i = 0; i < N_TEXTS; i++)
@@ -224,7 +301,8 @@ int main(int argc, char **argv)
 	limit_process();
 	while (read_whole(&head, sizeof(head))) {
 		bool is_question =
-			(head.magic == QUESTION_MAGIC || head.magic == CODE_QUESTION_MAGIC) &&
+			(head.magic == QUESTION_MAGIC || head.magic == CODE_QUESTION_MAGIC ||
+			 head.magic == SYMBOLS_QUESTION_MAGIC) &&
 			head.version == VERSION && head.n <= ADDRESSES_MAX;
 
 		for (int i = 0; i < N_TEXTS; i++)

@@ -7,6 +7,7 @@
 #include "code_bytes.h"
 #include "random.h"
 #include "resolve.h"
+#include "text_symbols.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +76,20 @@ static void try_code(struct gn_elf *module, const uint64_t *addresses)
 	gn_vector_free(&codes.functions);
 }
 
+static void try_text_symbols(struct gn_elf *module)
+{
+	struct gn_text_symbols found = {0};
+	const struct gn_text_symbol *symbols;
+
+	gn_text_symbols_find(&found, module);
+	symbols = found.symbols.data;
+	for (size_t i = 0; i < found.symbols.n; i++) {
+		CHECK(!i || symbols[i - 1].start < symbols[i].start);
+		code_sum += (unsigned int)strlen(symbols[i].name);
+	}
+	gn_text_symbols_free(&found);
+}
+
 static void try_file(uint8_t *bytes, size_t size, const uint64_t *addresses)
 {
 	const struct gn_question question = {.path = "/folder/program",
@@ -105,6 +120,7 @@ static void try_file(uint8_t *bytes, size_t size, const uint64_t *addresses)
 			n_inlined += (frames[i].flags & GN_FRAME_INLINED) != 0;
 		}
 		try_code(&module, addresses);
+		try_text_symbols(&module);
 	}
 	gn_answer_free(&answer);
 	free(copy);

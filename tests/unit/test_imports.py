@@ -32,7 +32,7 @@ LAYERS = (
     ("counters", "store"),
     ("launch",),
     ("measurement",),
-    (CAPABILITIES, "stat"),
+    (CAPABILITIES, "stat", "callgraph"),
     ("hpm",),
     ("capabilities",),
     ("view",),

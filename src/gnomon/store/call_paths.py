@@ -146,14 +146,16 @@ def positions(numbers: Ints, wanted: Ints) -> Ints:
     return np.where(numbers[at] == wanted, at, -1).astype(np.int32)
 
 
-@lru_cache(maxsize=_KEPT)
-def _grouped(identity: RunIdentity, by: str, code: str) -> CallGroups:
+def region_groups(run: Run, by: str, code: str) -> tuple[Ints, Ints]:
+    """Return the numbers of regions, ascending, and of each that of the first of its group.
+
+    Args: as of `grouped`.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
     import numpy as np
 
-    from gnomon.model import forest
-
-    run = shared_run(identity)
-    paths = _of_run(identity, code)
     columns = run.columns(_FIRST[by].format(code=code), threads=1)
     region, first = columns["region"], columns["first"].astype(np.int32)
     if by in ("function", "node"):
@@ -162,6 +164,17 @@ def _grouped(identity: RunIdentity, by: str, code: str) -> CallGroups:
             known, home = np.array(sorted(homes.items()), dtype=np.int32).T
             at = positions(known, first)
             first = np.where(at >= 0, home[at], first)
+    return region, first
+
+
+@lru_cache(maxsize=_KEPT)
+def _grouped(identity: RunIdentity, by: str, code: str) -> CallGroups:
+    import numpy as np
+
+    from gnomon.model import forest
+
+    paths = _of_run(identity, code)
+    region, first = region_groups(shared_run(identity), by, code)
     group = first[positions(region, paths.region)]
     group = group if by == "node" else np.where(paths.is_code, group, -1).astype(np.int32)
     top = forest.outermost_in_walk(group, paths.place, paths.end)

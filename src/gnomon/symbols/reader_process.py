@@ -9,6 +9,7 @@ import os
 import signal
 import struct
 import subprocess
+import sys
 from contextlib import suppress
 
 from gnomon.errors import GnomonError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeVar
 
-    from gnomon.symbols.frames import Addresses
+    from gnomon.symbols.frames import Addresses, Numbers
 
     Got = TypeVar("Got")
 
@@ -32,10 +33,14 @@ _VERSION = 1
 _QUESTION = struct.Struct("=4sII4I")
 _ANSWER = struct.Struct("=4s9I2Q")
 _CODE_ANSWER = struct.Struct("=4s7IQ")
+_SYMBOLS_ANSWER = struct.Struct("=4s7I3Q")
 _HAS_SYMBOLS, _HAS_DEBUG = 1, 2
 _RESOLVED, _UNREADABLE, _NOT_ELF, _OTHER_BUILD = range(4)
 _NO_MEMORY = 3  # GN_EXIT_NO_MEMORY
 _TEXT_MAX = (1 << 16) - 1
+_IS_WIDE, _IS_SWAPPED, _HAS_TEXT = 1, 2, 4
+IS_STATIC, IS_FUNCTION = 1, 2
+"""Flags of text symbols: known in one object file only; a function, not a label."""
 
 
 class Answer(NamedTuple):
@@ -64,6 +69,29 @@ class CodeAnswer(NamedTuple):
     machine: int
     functions: tuple[FunctionCode, ...]
     function_of: list[int]
+
+
+class TextSymbols(NamedTuple):
+    """The text symbols of a program as GNU gprof chooses them, ascending by address, n of them.
+
+    Attributes:
+        start, end: addresses in the file, uint64 each; `end` is where the next one begins.
+        flags: IS_STATIC and IS_FUNCTION, uint32.
+        names: as the file has them.
+        titles: as people write them.
+        machine: ELF's number of the instruction set.
+        is_wide: addresses have 64 bits, else 32.
+        byte_order: of the program: "<" or ">".
+    """
+
+    start: Addresses
+    end: Addresses
+    flags: Numbers
+    names: tuple[str, ...]
+    titles: tuple[str, ...]
+    machine: int
+    is_wide: bool
+    byte_order: str
 
 
 class ReaderProcess:
@@ -101,6 +129,17 @@ class ReaderProcess:
             GnomonError: as `ask`.
         """
         return self._asked(b"GNCQ", (path, build_id, "", ""), addresses, self._code_answer)
+
+    def ask_text_symbols(self, path: str) -> TextSymbols:
+        """Return the text symbols of a program.
+
+        Raises:
+            GnomonError: as `ask`, or it has no section .text.
+        """
+        import numpy as np
+
+        nothing = np.zeros(0, np.uint64)
+        return self._asked(b"GNTQ", (path, "", "", ""), nothing, _text_symbols)
 
     def _asked(
         self, kind: bytes, words: Sequence[str], addresses: Addresses,
@@ -200,6 +239,33 @@ class ReaderProcess:
                 if pipe is not None:
                     pipe.close()
         return process.wait()
+
+
+def _text_symbols(
+    process: subprocess.Popen[bytes], path: str, _addresses: Addresses
+) -> TextSymbols:
+    import numpy as np
+
+    (magic, version, outcome, error, machine, flags, n, _, _, _, size) = _SYMBOLS_ANSWER.unpack(
+        _read(process, _SYMBOLS_ANSWER.size)
+    )
+    if (magic, version) != (b"GNTA", _VERSION):
+        raise ValueError("its answer is of another version")
+    symbol = np.dtype([("start", "u8"), ("end", "u8"), ("flags", "u4"), ("zero", "u4")])
+    symbols = np.frombuffer(_read(process, symbol.itemsize * n), symbol)
+    texts = _read(process, size).decode(errors="surrogateescape").split("\0")[:-1]
+    if outcome != _RESOLVED:
+        raise GnomonError(_reason(path, outcome, error))
+    if not flags & _HAS_TEXT:
+        raise GnomonError(f"{printable(path)} has no code (section .text); name the program")
+    if len(texts) != 2 * n:
+        raise ValueError("its answer is damaged: the parts do not fit together")
+    # Source: struct.h of Python: "=" is this machine's order.
+    is_little = (sys.byteorder == "little") != bool(flags & _IS_SWAPPED)
+    return TextSymbols(
+        symbols["start"], symbols["end"], symbols["flags"], tuple(texts[::2]), tuple(texts[1::2]),
+        machine, bool(flags & _IS_WIDE), "<" if is_little else ">",
+    )  # fmt: skip
 
 
 def _read(process: subprocess.Popen[bytes], size: int) -> bytes:

@@ -13,7 +13,7 @@ from gnomon.named_tuple import NamedTuple
 from gnomon.symbols.answer_cache import load_answer, save_answer
 from gnomon.symbols.debuginfod import fetch_debug_file
 from gnomon.symbols.frames import ModuleFrames
-from gnomon.symbols.reader_process import CodeAnswer, ReaderProcess
+from gnomon.symbols.reader_process import CodeAnswer, ReaderProcess, TextSymbols
 from gnomon.symbols.vdso import VDSO, own_vdso
 from gnomon.units import printable
 
@@ -103,6 +103,16 @@ def code_of(
             except GnomonError as error:
                 failed[module] = str(error)
     return answers, failed
+
+
+def text_symbols(path: str) -> TextSymbols:
+    """Return the text symbols of a program, as GNU gprof chooses them.
+
+    Raises:
+        GnomonError: it cannot be read, or has no code.
+    """
+    with ReaderProcess(DEBUG_FOLDERS) as reader:
+        return reader.ask_text_symbols(path)
 
 
 def _frames_of(

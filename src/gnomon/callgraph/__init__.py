@@ -1,0 +1,1 @@
+"""Call graphs of any profile: functions, calls between them, what these came to."""

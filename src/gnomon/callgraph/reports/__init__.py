@@ -1,0 +1,1 @@
+"""Reports of call graphs as text and as data."""

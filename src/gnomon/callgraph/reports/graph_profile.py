@@ -1,0 +1,237 @@
+"""The call graph profile: each function between its callers and callees, in GNU gprof's layout.
+
+Source: GNU gprof's manual, "The Call Graph".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gnomon.callgraph.call_graph import known_calls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gnomon.callgraph.call_graph import CallGraph
+
+_RULE = "-----------------------------------------------"
+
+FIELDS = """
+ Each entry has one line with an index at the left: its function. Above it stand
+ the functions that call it, below it those that it calls.
+
+ index     the number of the function, by what it came to
+ % time    of the total, in this function and in what it called
+ self      in the function itself; of a caller or callee: as far as it is of
+           these calls
+ children  in what it called, likewise
+ called    how often it was called, + calls from itself; of a caller or callee:
+           these calls / all calls
+ name      of the function, its cycle and its index, in parentheses where it
+           has no entry
+ <spontaneous> stands for callers that are not known. A cycle is of functions
+ that call each other; time does not pass along calls within it.
+"""
+
+
+class ArcLists:
+    """The arcs to and from each function, in the order in which reports have them."""
+
+    def __init__(self, graph: CallGraph) -> None:
+        profile = graph.profile
+        n = graph.n_functions
+        caller, callee = profile.caller.tolist(), profile.callee.tolist()
+        cycle = graph.cycle.tolist()
+        time = (graph.arc_own + graph.arc_children).tolist()
+        calls = profile.calls.tolist()
+        self._to: list[list[int]] = [[] for _ in range(n)]
+        self._from: list[list[int]] = [[] for _ in range(n)]
+        self._keys: list[tuple[float, ...]] = []
+        for arc, (begin, end) in enumerate(zip(caller, callee, strict=True)):
+            self._to[end].append(arc)
+            self._from[begin].append(arc)
+            if begin == end:
+                self._keys.append((0,))
+            elif cycle[begin] and cycle[begin] == cycle[end]:
+                self._keys.append((1, calls[arc]))
+            else:
+                self._keys.append((2, time[arc], calls[arc]))
+
+    def callers(self, function: int) -> list[int]:
+        """Return the arcs to a function, those with least first."""
+        return sorted(self._to[function], key=self._keys.__getitem__)
+
+    def callees(self, function: int) -> list[int]:
+        """Return the arcs from a function, those with most first."""
+        return sorted(self._from[function], key=self._keys.__getitem__, reverse=True)
+
+
+def shown_nodes(graph: CallGraph, *, with_unused: bool = False) -> list[int]:
+    """Return the nodes that have an entry, by their index.
+
+    Args:
+        graph: the graph.
+        with_unused: those too that have no value and were never called.
+    """
+    has_value = (graph.own != 0) | (graph.children != 0)
+    is_called = (graph.calls > 0) | (graph.self_calls > 0)
+    is_listed = graph.is_shown & (has_value | is_called | with_unused)
+    return [node for node in graph.order.tolist() if is_listed[node]]
+
+
+def node_name(graph: CallGraph, node: int) -> str:
+    """Return the name of a node with its cycle and index, in parentheses if it has no entry."""
+    index = int(graph.index[node])
+    shown = f"[{index}]" if graph.is_shown[node] else f"({index})"
+    if node >= graph.n_functions:
+        return f"<cycle {node - graph.n_functions + 1} as a whole> {shown}"
+    cycle = f" <cycle {graph.cycle[node]}>" if graph.cycle[node] else ""
+    return f"{graph.profile.title[node]}{cycle} {shown}"
+
+
+def graph_text(graph: CallGraph, *, with_unused: bool = False, with_fields: bool = False) -> str:
+    """Return the call graph profile.
+
+    Args:
+        graph: the graph.
+        with_unused: as of `shown_nodes`.
+        with_fields: what the columns mean, behind it.
+    """
+    text = "\n".join(_lines(graph, with_unused=with_unused)) + "\n"
+    return text + FIELDS if with_fields else text
+
+
+def _lines(graph: CallGraph, *, with_unused: bool) -> Iterator[str]:
+    metric = graph.profile.metric
+    counted = graph.counted
+    yield "\t\t\tCall graph"
+    yield ""
+    yield ""
+    start = f"granularity: each sample hit covers {metric.sample_bytes} byte(s)"
+    if not metric.sample_bytes:
+        start = f"{metric.name}, {metric.how}:"
+    unit = "seconds" if metric.unit == "s" else metric.unit
+    if counted > 0:
+        part = f" for {100.0 / counted:.2f}% of" if metric.sample_bytes else ""
+        yield f"{start}{part} {counted / metric.per_unit:.2f} {unit}".rstrip()
+    else:
+        yield f"{start} no time propagated"
+        counted = 1.0
+    yield ""
+    yield "index % time    self  children    called     name"
+    entries = _Entries(graph, counted)
+    for node in shown_nodes(graph, with_unused=with_unused):
+        yield from entries.cycle(node) if node >= graph.n_functions else entries.function(node)
+        yield _RULE
+
+
+class _Entries:
+    """The lines of nodes."""
+
+    def __init__(self, graph: CallGraph, counted: float) -> None:
+        self._graph = graph
+        self._counted = counted
+        per_unit = graph.profile.metric.per_unit
+        self._own = (graph.own / per_unit).tolist()
+        self._children = (graph.children / per_unit).tolist()
+        self._arc_own = (graph.arc_own / per_unit).tolist()
+        self._arc_children = (graph.arc_children / per_unit).tolist()
+        self._calls = graph.calls.tolist()
+        self._self_calls = graph.self_calls.tolist()
+        self._cycle = graph.cycle.tolist()
+        self._arcs = ArcLists(graph)
+
+    def function(self, node: int) -> Iterator[str]:
+        profile = self._graph.profile
+        callers = self._arcs.callers(node)
+        if not callers:
+            yield f"{'':6} {'':5} {'':7} {'':7} {'':7} {'':7}     <spontaneous>"
+        for arc in callers:
+            yield self._arc(arc, int(profile.caller[arc]))
+        calls, self_calls = self._calls[node], self._self_calls[node]
+        called = f" {'':7} {'':7} "
+        if calls >= 0 and calls + self_calls:
+            called = f" {calls:7d}" + (f"+{self_calls:<7d} " if self_calls else f" {'':7} ")
+        yield f"{self._start(node)}{called}{node_name(self._graph, node)}"
+        for arc in self._arcs.callees(node):
+            yield self._arc(arc, int(profile.callee[arc]))
+
+    def cycle(self, node: int) -> Iterator[str]:
+        graph = self._graph
+        calls, self_calls = self._calls[node], self._self_calls[node]
+        called = f" {calls:7d}" if calls >= 0 else f" {'':7}"
+        called += f"+{self_calls:<7d}" if self_calls else f" {'':7}"
+        yield f"{self._start(node)}{called} {node_name(graph, node)}"
+        members = sorted(graph.members[node - graph.n_functions], key=self._weight, reverse=True)
+        for member in members:
+            calls, self_calls = self._calls[member], self._self_calls[member]
+            called = f" {calls:7d}" if calls >= 0 else f" {'':7}"
+            called += f"+{self_calls:<7d}" if self_calls else f" {'':7}"
+            values = f"{self._own[member]:7.2f} {self._children[member]:7.2f}"
+            yield f"{'':6} {'':5} {values}{called}     {node_name(graph, member)}"
+
+    def _weight(self, member: int) -> tuple[float, int]:
+        graph = self._graph
+        total = float(graph.own[member] + graph.children[member])
+        return total, self._calls[member] + self._self_calls[member]
+
+    def _start(self, node: int) -> str:
+        graph = self._graph
+        share = 100 * (float(graph.own[node]) + float(graph.children[node])) / self._counted
+        index = f"[{graph.index[node]}]"[:6]
+        return f"{index:<6} {share:5.1f} {self._own[node]:7.2f} {self._children[node]:7.2f}"
+
+    def _arc(self, arc: int, shown: int) -> str:
+        profile = self._graph.profile
+        caller, callee = int(profile.caller[arc]), int(profile.callee[arc])
+        name = node_name(self._graph, shown)
+        calls = int(profile.calls[arc])
+        cycle = self._cycle[callee]
+        if caller == callee or (cycle and cycle == self._cycle[caller]):
+            count = f"{calls:7d}" if calls >= 0 else f"{'':7}"
+            return f"{'':6} {'':5} {'':7} {'':7} {count} {'':7}     {name}"
+        node = self._graph.n_functions + cycle - 1 if cycle else callee
+        count = f"{calls:7d}/{self._calls[node]:<7d}" if calls >= 0 else f"{'':15}"
+        values = f"{self._arc_own[arc]:7.2f} {self._arc_children[arc]:7.2f}"
+        return f"{'':6} {'':5} {values} {count}     {name}"
+
+
+def graph_data(graph: CallGraph, *, with_unused: bool = False) -> list[dict[str, Any]]:
+    """Return the entries of the call graph profile for JSON."""
+    arcs = ArcLists(graph)
+    return [_entry(graph, arcs, node) for node in shown_nodes(graph, with_unused=with_unused)]
+
+
+def _entry(graph: CallGraph, arcs: ArcLists, node: int) -> dict[str, Any]:
+    profile = graph.profile
+    per_unit = profile.metric.per_unit
+    is_function = node < graph.n_functions
+    cycle = int(graph.cycle[node]) if is_function else node - graph.n_functions + 1
+    entry: dict[str, Any] = {
+        "function": profile.title[node] if is_function else f"<cycle {cycle} as a whole>",
+        "index": int(graph.index[node]),
+        "cycle": cycle,
+        "self": float(graph.own[node]) / per_unit,
+        "children": float(graph.children[node]) / per_unit,
+        "calls": known_calls(int(graph.calls[node])),
+        "self_calls": known_calls(int(graph.self_calls[node])) if graph.calls[node] >= 0 else None,
+    }
+    if not is_function:
+        members = graph.members[cycle - 1]
+        return {**entry, "members": [int(graph.index[member]) for member in members]}
+    return {
+        **entry,
+        "callers": [_arc(graph, arc, int(profile.caller[arc])) for arc in arcs.callers(node)],
+        "callees": [_arc(graph, arc, int(profile.callee[arc])) for arc in arcs.callees(node)],
+    }
+
+
+def _arc(graph: CallGraph, arc: int, other: int) -> dict[str, Any]:
+    per_unit = graph.profile.metric.per_unit
+    return {
+        "function": graph.profile.title[other],
+        "index": int(graph.index[other]),
+        "calls": known_calls(int(graph.profile.calls[arc])),
+        "self": float(graph.arc_own[arc]) / per_unit,
+        "children": float(graph.arc_children[arc]) / per_unit,
+    }

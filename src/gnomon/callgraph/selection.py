@@ -1,0 +1,102 @@
+"""Which functions are left out of a graph, and which ones alone are in it: -e, -E, -f and -F."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from gnomon.errors import UsageError
+from gnomon.named_tuple import NamedTuple
+from gnomon.units import printable
+
+if TYPE_CHECKING:
+    from gnomon.callgraph.call_profile import CallProfile
+
+_SUGGESTIONS = 5
+_OF_PROFILING = frozenset(
+    ("_gprof_mcount", "mcount", "_mcount", "__mcount", "__mcount_internal", "__mcleanup",
+     "<locore>", "<hicore>")
+)  # fmt: skip
+"""Functions of profiling itself, which are never in a graph. Source: GNU gprof."""
+
+
+class Selection(NamedTuple):
+    """Names of functions, as they were typed.
+
+    Attributes:
+        hidden: -e: they have no entries of their own.
+        dropped: -E: neither these, nor is their time in that of others.
+        shown: -f: no others have entries.
+        counted: -F: no others have entries, or time.
+    """
+
+    hidden: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
+
+
+class SelectedFunctions(NamedTuple):
+    """The positions of the functions that a selection names."""
+
+    without_entry: frozenset[int]
+    with_entry: frozenset[int]
+    without_time: frozenset[int]
+    with_time: frozenset[int]
+
+
+def selected_functions(profile: CallProfile, selection: Selection) -> SelectedFunctions:
+    """Return the functions that a selection names.
+
+    Raises:
+        UsageError: there is none of a name.
+    """
+    by_name: dict[str, list[int]] = {}
+    for names in (profile.name, profile.title):
+        for position, name in enumerate(names):
+            positions = by_name.setdefault(name, [])
+            if position not in positions[-1:]:
+                positions.append(position)
+    always = {position for name in _OF_PROFILING for position in by_name.get(name, ())}
+
+    def named(option: str, names: Iterable[str]) -> frozenset[int]:
+        return frozenset(
+            position for name in names for position in _positions(profile, by_name, option, name)
+        )
+
+    hidden, dropped = named("-e", selection.hidden), named("-E", selection.dropped)
+    shown, counted = named("-f", selection.shown), named("-F", selection.counted)
+    return SelectedFunctions(hidden | dropped | always, shown | counted, dropped | always, counted)
+
+
+def _positions(
+    profile: CallProfile, by_name: dict[str, list[int]], option: str, text: str
+) -> list[int]:
+    """Return the functions of NAME or FILE:NAME.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if text in by_name:
+        return by_name[text]
+    file, colon, name = text.rpartition(":")
+    if colon and file and not file.endswith(":"):
+        positions = [
+            position
+            for position in by_name.get(name, ())
+            if profile.file[position].rpartition("/")[2] == file or profile.file[position] == file
+        ]
+        if positions:
+            return positions
+    # Names in C++ have their parameters, which few want to type.
+    bare = [position for position, title in enumerate(profile.title) if _bare(title) == text]
+    if bare:
+        return bare
+    close = difflib.get_close_matches(text, list(by_name), n=_SUGGESTIONS, cutoff=0.6)
+    hint = f"did you mean {', '.join(close)}?" if close else "--report index -z lists all"
+    raise UsageError(printable(f"{option} {text}: the profile has no such function; {hint}"))
+
+
+def _bare(title: str) -> str:
+    return title.partition("(")[0]

@@ -1,0 +1,1 @@
+"""gmon.out: what programs leave that were built with -pg, and which functions it tells of."""
