@@ -80,7 +80,7 @@ def _calls(
     n = len(profile.name)
     calls, self_calls = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
     if not profile.has_counts:
-        calls[:] = UNKNOWN
+        calls[:] = self_calls[:] = UNKNOWN
         return calls, self_calls
     np.add.at(self_calls, profile.callee[is_self], profile.calls[is_self])
     if profile.calls_of is None:

@@ -4,36 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gnomon.callgraph.call_graph import call_graph
 from gnomon.callgraph.call_profile import CallProfile, GraphMetric
+from gnomon.callgraph.file_values import FileValues
+from gnomon.callgraph.selection import OF_PROFILING
 from gnomon.model.metric import CPU_TIME
 from gnomon.model.value import How
-from gnomon.store.profile_files.gmon import function_times, gmon_sum
+from gnomon.store.profile_files.gmon import function_times, gmon_sum, sum_order
 from gnomon.store.profile_files.gmon.gmon_file import FORMAT as GMON
 from gnomon.store.profile_files.gmon.gmon_file import GmonFile, parse
 from gnomon.store.profile_files.profile_file import whole_content
 from gnomon.store.unpacked_run import open_regular
 
 if TYPE_CHECKING:
-    from gnomon.model.array_types import Floats, Longs
+    from gnomon.model.array_types import Flags
     from gnomon.store.profile_files.gmon.function_times import Program
 
 
-@dataclass(frozen=True, slots=True)
-class FileValues:
-    """What one of several files says of n functions.
+class Sources(Enum):
+    """Of which functions the file and line are looked up."""
 
-    Attributes:
-        path: the file.
-        own: seconds of each function, float64.
-        calls: of each function, from itself too, int64.
-    """
-
-    path: Path
-    own: Floats
-    calls: Longs
+    OF_NONE = auto()
+    OF_USED = auto()
+    OF_ALL = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +41,14 @@ class GmonProfile:
         program: the program.
         total: the sum of the files.
         shift: what is taken from their addresses: where the program was loaded.
-        files: each by itself.
+        n_files: how many there are.
+        files: each by itself, where that was asked for.
     """
 
     program: Program
     total: GmonFile
     shift: int
+    n_files: int
     files: tuple[FileValues, ...]
 
 
@@ -68,6 +67,8 @@ def gmon_profile(
     program_path: Path,
     paths: Sequence[Path],
     progress: Callable[[Iterable[Path]], Iterable[Path]] = iter,
+    *,
+    by_file: bool = False,
 ) -> GmonProfile:
     """Return the sum of some gmon.out files of a program.
 
@@ -75,6 +76,7 @@ def gmon_profile(
         program_path: the program.
         paths: one file at least.
         progress: is given the files and hands them on, one after the other.
+        by_file: keep what each says of functions, too.
 
     Raises:
         RunDirectoryError: one cannot be read, is damaged, or does not fit the others.
@@ -84,26 +86,40 @@ def gmon_profile(
     files = []
     for path in progress(paths):
         file = read_gmon(path, program)
-        shift = function_times.shift_of(program, file)
-        files.append(_file_values(program, path, file, shift))
+        if by_file:
+            shift = function_times.shift_of(program, file)
+            files.append(_file_values(program, path, file, shift))
         total = file if total is None else gmon_sum.merged(total, file, path)
     assert total is not None
-    return GmonProfile(program, total, function_times.shift_of(program, total), tuple(files))
+    shift = function_times.shift_of(program, total)
+    return GmonProfile(program, total, shift, len(paths), tuple(files))
 
 
 def _file_values(program: Program, path: Path, file: GmonFile, shift: int) -> FileValues:
     import numpy as np
 
-    arcs = function_times.function_arcs(program, file, shift)
-    calls = np.zeros(len(program.symbols.start), np.int64)
-    np.add.at(calls, arcs.callee, arcs.counts)
-    rate = file.histograms[0].rate if file.histograms else 1
-    own = function_times.function_times(program, file, shift) / rate
-    return FileValues(path, own, calls)
+    one = GmonProfile(program, file, shift, 1, ())
+    profile = call_profile(one, Sources.OF_NONE)
+    graph = call_graph(profile)
+    calls = np.zeros(len(profile.name), np.int64)
+    np.add.at(calls, profile.callee, profile.calls)
+    # Without the fractions by which gprof counts what was called from nowhere.
+    total = profile.own + graph.children_time[: len(profile.name)]
+    return FileValues(path, profile.own, total, calls)
 
 
-def call_profile(gmon: GmonProfile) -> CallProfile:
-    """Return the functions and arcs of a profile; own values are samples."""
+def sum_bytes(gmon: GmonProfile) -> bytes:
+    """Return the content of gmon.sum."""
+    return gmon_sum.gmon_bytes(sum_order.in_sum_order(gmon.total, gmon.program, gmon.shift))
+
+
+def call_profile(gmon: GmonProfile, sources: Sources = Sources.OF_USED) -> CallProfile:
+    """Return the functions and arcs of a profile; own values are samples.
+
+    Args:
+        gmon: the files.
+        sources: of which functions the file and line is looked up.
+    """
     import numpy as np
 
     from gnomon.symbols import IS_STATIC
@@ -113,7 +129,13 @@ def call_profile(gmon: GmonProfile) -> CallProfile:
     arcs = function_times.function_arcs(program, total, gmon.shift)
     own = function_times.function_times(program, total, gmon.shift)
     n = len(symbols.start)
-    sources = _sources(program, own, arcs)
+    whole = float(sum(int(one.bins.sum()) for one in total.histograms))
+    of_profiling = [at for at, name in enumerate(symbols.names) if name in OF_PROFILING]
+    whole -= float(own[of_profiling].sum())
+    own[of_profiling] = 0.0
+    is_used = own > 0
+    is_used[arcs.caller] = is_used[arcs.callee] = True
+    places = _places(program, is_used | (sources is Sources.OF_ALL), sources)
     first = total.histograms[0] if total.histograms else None
     metric = GraphMetric(CPU_TIME, "s", How.SAMPLED.value)
     if first is not None:
@@ -123,32 +145,30 @@ def call_profile(gmon: GmonProfile) -> CallProfile:
     return CallProfile(
         program=program.path.name, metric=metric, name=symbols.names, title=symbols.titles,
         module=(program.path.name,) * n,
-        file=tuple(file for file, _ in sources),
-        line=np.array([line for _, line in sources], np.int32),
+        file=tuple(file for file, _ in places),
+        line=np.array([line for _, line in places], np.int32),
         is_static=(symbols.flags & IS_STATIC) != 0,
-        own=own, whole=float(sum(int(one.bins.sum()) for one in total.histograms)),
+        own=own, whole=whole,
         caller=arcs.caller, callee=arcs.callee, calls=arcs.counts,
-        arc_total=nothing, arc_own=nothing, n_files=len(gmon.files),
+        arc_total=nothing, arc_own=nothing, n_files=gmon.n_files,
     )  # fmt: skip
 
 
-def _sources(
-    program: Program, own: Floats, arcs: function_times.FunctionArcs
-) -> list[tuple[str, int]]:
-    """Return the file and line of the functions that the profile has; of others nobody asks."""
+def _places(program: Program, is_wanted: Flags, sources: Sources) -> list[tuple[str, int]]:
+    """Return the file and line of each function, "" and 0 of those that nobody asks for."""
     import numpy as np
 
     from gnomon.symbols import Module, resolve
 
     symbols = program.symbols
-    is_wanted = own > 0
-    is_wanted[arcs.caller] = is_wanted[arcs.callee] = True
+    places = [("", 0)] * len(symbols.start)
+    if sources is Sources.OF_NONE:
+        return places
     module = Module(str(program.path))
     frames = resolve({module: symbols.start[is_wanted]}).frames.get(module)
-    sources = [("", 0)] * len(symbols.start)
     if frames is not None:
         for position in np.flatnonzero(is_wanted).tolist():
             stack = frames.at(int(symbols.start[position]))
             if stack:
-                sources[position] = (stack[-1].file, stack[-1].line)
-    return sources
+                places[position] = (stack[-1].file, stack[-1].line)
+    return places

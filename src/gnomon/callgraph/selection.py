@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from gnomon.callgraph.call_profile import CallProfile
 
 _SUGGESTIONS = 5
-_OF_PROFILING = frozenset(
+OF_PROFILING = frozenset(
     ("_gprof_mcount", "mcount", "_mcount", "__mcount", "__mcount_internal", "__mcleanup",
      "<locore>", "<hicore>")
 )  # fmt: skip
-"""Functions of profiling itself, which are never in a graph. Source: GNU gprof."""
+"""Functions of profiling itself, which no report has. Source: GNU gprof 2.40."""
 
 
 class Selection(NamedTuple):
@@ -52,13 +52,8 @@ def selected_functions(profile: CallProfile, selection: Selection) -> SelectedFu
     Raises:
         UsageError: there is none of a name.
     """
-    by_name: dict[str, list[int]] = {}
-    for names in (profile.name, profile.title):
-        for position, name in enumerate(names):
-            positions = by_name.setdefault(name, [])
-            if position not in positions[-1:]:
-                positions.append(position)
-    always = {position for name in _OF_PROFILING for position in by_name.get(name, ())}
+    by_name = _by_name(profile)
+    always = {position for name in OF_PROFILING for position in by_name.get(name, ())}
 
     def named(option: str, names: Iterable[str]) -> frozenset[int]:
         return frozenset(
@@ -68,6 +63,25 @@ def selected_functions(profile: CallProfile, selection: Selection) -> SelectedFu
     hidden, dropped = named("-e", selection.hidden), named("-E", selection.dropped)
     shown, counted = named("-f", selection.shown), named("-F", selection.counted)
     return SelectedFunctions(hidden | dropped | always, shown | counted, dropped | always, counted)
+
+
+def positions_of(profile: CallProfile, option: str, text: str) -> list[int]:
+    """Return the functions of a name, as the option was typed with it.
+
+    Raises:
+        UsageError: there is none.
+    """
+    return _positions(profile, _by_name(profile), option, text)
+
+
+def _by_name(profile: CallProfile) -> dict[str, list[int]]:
+    by_name: dict[str, list[int]] = {}
+    for names in (profile.name, profile.title):
+        for position, name in enumerate(names):
+            positions = by_name.setdefault(name, [])
+            if position not in positions:
+                positions.append(position)
+    return by_name
 
 
 def _positions(

@@ -42,6 +42,7 @@ COMMAND_GROUPS = {
     "look": {
         "view": "show runs and .viz files in the browser",
         "report": "print the contents of a run",
+        "callgraph": "print who calls whom, as gprof does, of gmon.out files and runs",
         "runs": "list, tag, annotate and delete the runs of a directory",
         "bundle": "pack a run and its sources in one file, for another machine",
         "export": "write a run as CSV, JSON, .viz, for speedscope or as OpenMetrics",

@@ -32,7 +32,6 @@ _OTHERS = (
     (b"BZh", "a file compressed by bzip2: unpack it first"),
     (b"\x7fELF", "a program or library: measure it with gnomon run -- PROGRAM"),
     (b"PERFILE2", "a perf.data file of perf record"),
-    (b"gmon\x01", "a gmon.out file of a program built with -pg"),
     (b"# callgrind format", "a file of callgrind"),
     (b"PAR1", "a Parquet file, perhaps a table of a run: name the run's directory"),
     (b"\x89HPMRAW", "a raw file of libhpm: gnomon repair makes a .viz file of it"),
@@ -169,8 +168,34 @@ class CollapsedReader(NamedTuple):
         return open_collapsed(path)
 
 
+class GmonReader(NamedTuple):
+    """gmon.out (gnomon/store/profile_files/gmon/).
+
+    Attributes:
+        program: that wrote the file; "" to look for it.
+    """
+
+    name: str = "gmon"
+    title: str = "gmon.out or gmon.sum, of a program that was built with -pg"
+    suffixes: tuple[str, ...] = ("gmon.out", "gmon.sum")
+    program: str = ""
+
+    def sniff(self, start: bytes) -> bool:
+        """Return whether it begins as GNU's form or that of 4.4BSD."""
+        from gnomon.store.profile_files.gmon.gmon_file import is_gmon
+
+        return is_gmon(start)
+
+    def open(self, path: Path) -> Run:
+        """Return the file as a run, its tables unpacked into files without a name."""
+        from gnomon.store.profile_files.gmon.gmon_run import open_gmon
+
+        return open_gmon(path, self.program)
+
+
 READERS: tuple[Reader, ...] = (
-    VizReader(), BundleReader(), SpeedscopeReader(), PprofReader(), CollapsedReader(),
+    VizReader(), BundleReader(), SpeedscopeReader(), PprofReader(), GmonReader(),
+    CollapsedReader(),
 )  # fmt: skip
 """Those of the store itself; capabilities have their own."""
 

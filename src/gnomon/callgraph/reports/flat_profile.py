@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gnomon.callgraph.call_graph import known_calls
+from gnomon.callgraph.reports.shown_unit import shown_unit
+from gnomon.callgraph.selection import OF_PROFILING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +44,12 @@ def flat_rows(graph: CallGraph, *, with_unused: bool = False) -> list[int]:
     profile = graph.profile
     own, calls = profile.own.tolist(), graph.calls.tolist()
     names = [name.encode(errors="surrogateescape") for name in profile.name]
-    used = (at for at in range(len(names)) if with_unused or own[at] or max(calls[at], 0))
-    return sorted(used, key=lambda at: (-own[at], -calls[at], names[at]))
+    used = (
+        function
+        for function, name in enumerate(profile.name)
+        if (with_unused or own[function] or calls[function] > 0) and name not in OF_PROFILING
+    )
+    return sorted(used, key=lambda used: (-own[used], -calls[used], names[used]))
 
 
 def flat_text(graph: CallGraph, *, with_unused: bool = False, with_fields: bool = False) -> str:
@@ -64,7 +70,8 @@ def _lines(graph: CallGraph, *, with_unused: bool) -> Iterator[str]:
     metric = profile.metric
     rows = flat_rows(graph, with_unused=with_unused)
     prefix, scale = _per_call(graph)
-    unit = "seconds" if metric.unit == "s" else metric.unit or metric.name
+    shown = shown_unit(profile)
+    unit = shown.name
     yield ""
     if metric.sample_bytes:
         yield f"Each sample counts as {1.0 / metric.per_unit:g} {unit}."
@@ -85,20 +92,20 @@ def _lines(graph: CallGraph, *, with_unused: bool) -> Iterator[str]:
         f"{per_call[:8]:>8}  {'name':<8}"
     )
     sum_so_far = 0.0
-    per_unit = metric.per_unit
-    own, calls = profile.own.tolist(), graph.calls.tolist()
-    below = graph.children_time.tolist()
+    own, below, calls = profile.own.tolist(), graph.children_time.tolist(), graph.calls.tolist()
     for function in rows:
-        sum_so_far += own[function]
+        mine, n = own[function], calls[function]
+        sum_so_far += mine
         start = (
-            f"{100 * own[function] / whole:6.2f} {sum_so_far / per_unit:9.2f} {own[function] / per_unit:8.2f}"
+            f"{100 * mine / whole:6.2f} {sum_so_far / shown.divisor:9.2f} "
+            f"{mine / shown.divisor:8.2f}"
         )
-        if max(calls[function], 0):
-            each = scale * own[function] / per_unit / calls[function]
-            total = scale * (own[function] + below[function]) / per_unit / calls[function]
-            yield f"{start} {calls[function]:8d} {each:8.2f} {total:8.2f}  {profile.title[function]}"
-        else:
-            yield f"{start} {'':8} {'':8} {'':8}  {profile.title[function]}"
+        counts = f"{'':8} {'':8} {'':8}"
+        if n > 0:
+            each = scale * mine / metric.per_unit / n
+            total = scale * (mine + below[function]) / metric.per_unit / n
+            counts = f"{n:8d} {each:8.2f} {total:8.2f}"
+        yield f"{start} {counts}  {profile.title[function]}"
 
 
 def _per_call(graph: CallGraph) -> tuple[str, float]:
@@ -125,15 +132,15 @@ def flat_data(graph: CallGraph, *, with_unused: bool = False) -> list[dict[str, 
     total = ((profile.own + graph.children_time[: graph.n_functions]) / per_unit).tolist()
     return [
         {
-            "function": profile.title[at],
-            "index": int(graph.index[at]),
-            "module": profile.module[at],
-            "file": profile.file[at],
-            "line": int(profile.line[at]),
-            "self": own[at],
-            "total": total[at],
-            "calls": known_calls(int(graph.calls[at])),
-            "self_calls": known_calls(int(graph.self_calls[at])) if graph.calls[at] >= 0 else None,
+            "function": profile.title[function],
+            "index": int(graph.index[function]),
+            "module": profile.module[function],
+            "file": profile.file[function],
+            "line": int(profile.line[function]),
+            "self": own[function],
+            "total": total[function],
+            "calls": known_calls(int(graph.calls[function])),
+            "self_calls": known_calls(int(graph.self_calls[function])),
         }
-        for at in flat_rows(graph, with_unused=with_unused)
+        for function in flat_rows(graph, with_unused=with_unused)
     ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gnomon.callgraph.call_graph import known_calls
+from gnomon.callgraph.reports.shown_unit import shown_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,16 +105,16 @@ def graph_text(graph: CallGraph, *, with_unused: bool = False, with_fields: bool
 def _lines(graph: CallGraph, *, with_unused: bool) -> Iterator[str]:
     metric = graph.profile.metric
     counted = graph.counted
-    yield "\t\t\tCall graph"
+    yield f"{'':24}Call graph"
     yield ""
     yield ""
     start = f"granularity: each sample hit covers {metric.sample_bytes} byte(s)"
     if not metric.sample_bytes:
         start = f"{metric.name}, {metric.how}:"
-    unit = "seconds" if metric.unit == "s" else metric.unit
+    unit = shown_unit(graph.profile)
     if counted > 0:
         part = f" for {100.0 / counted:.2f}% of" if metric.sample_bytes else ""
-        yield f"{start}{part} {counted / metric.per_unit:.2f} {unit}".rstrip()
+        yield f"{start}{part} {counted / unit.divisor:.2f} {unit.name}".rstrip()
     else:
         yield f"{start} no time propagated"
         counted = 1.0
@@ -131,7 +132,7 @@ class _Entries:
     def __init__(self, graph: CallGraph, counted: float) -> None:
         self._graph = graph
         self._counted = counted
-        per_unit = graph.profile.metric.per_unit
+        per_unit = shown_unit(graph.profile).divisor
         self._own = (graph.own / per_unit).tolist()
         self._children = (graph.children / per_unit).tolist()
         self._arc_own = (graph.arc_own / per_unit).tolist()
@@ -151,7 +152,7 @@ class _Entries:
         calls, self_calls = self._calls[node], self._self_calls[node]
         called = f" {'':7} {'':7} "
         if calls >= 0 and calls + self_calls:
-            called = f" {calls:7d}" + (f"+{self_calls:<7d} " if self_calls else f" {'':7} ")
+            called = f" {calls:7d}" + (f"+{self_calls:<7d} " if self_calls > 0 else f" {'':7} ")
         yield f"{self._start(node)}{called}{node_name(self._graph, node)}"
         for arc in self._arcs.callees(node):
             yield self._arc(arc, int(profile.callee[arc]))
@@ -160,13 +161,13 @@ class _Entries:
         graph = self._graph
         calls, self_calls = self._calls[node], self._self_calls[node]
         called = f" {calls:7d}" if calls >= 0 else f" {'':7}"
-        called += f"+{self_calls:<7d}" if self_calls else f" {'':7}"
+        called += f"+{self_calls:<7d}" if self_calls > 0 else f" {'':7}"
         yield f"{self._start(node)}{called} {node_name(graph, node)}"
         members = sorted(graph.members[node - graph.n_functions], key=self._weight, reverse=True)
         for member in members:
             calls, self_calls = self._calls[member], self._self_calls[member]
             called = f" {calls:7d}" if calls >= 0 else f" {'':7}"
-            called += f"+{self_calls:<7d}" if self_calls else f" {'':7}"
+            called += f"+{self_calls:<7d}" if self_calls > 0 else f" {'':7}"
             values = f"{self._own[member]:7.2f} {self._children[member]:7.2f}"
             yield f"{'':6} {'':5} {values}{called}     {node_name(graph, member)}"
 
@@ -214,7 +215,7 @@ def _entry(graph: CallGraph, arcs: ArcLists, node: int) -> dict[str, Any]:
         "self": float(graph.own[node]) / per_unit,
         "children": float(graph.children[node]) / per_unit,
         "calls": known_calls(int(graph.calls[node])),
-        "self_calls": known_calls(int(graph.self_calls[node])) if graph.calls[node] >= 0 else None,
+        "self_calls": known_calls(int(graph.self_calls[node])),
     }
     if not is_function:
         members = graph.members[cycle - 1]

@@ -14,6 +14,7 @@ examples:
   gnomon import swim.viz                 makes swim.gnomon
   gnomon import results/7.viz --name before
   gnomon import cpu.pb.gz                makes cpu.gnomon
+  gnomon import gmon.out --program ./app --name app
 
 Commands also read such files directly: gnomon view swim.viz. A run
 directory is read faster and can be tagged."""
@@ -32,6 +33,12 @@ def parser() -> argparse.ArgumentParser:
         "--name",
         metavar="NAME",
         help="write the run directory NAME.gnomon (default: the file's name, here)",
+    )
+    p.add_argument(
+        "--program",
+        metavar="PROGRAM",
+        default="",
+        help="of a gmon.out file: the program that wrote it (default: the one in its folder)",
     )
     p.add_argument("--force", action="store_true", help="replace a run of that name")
     return p
@@ -55,12 +62,17 @@ def run(arguments: argparse.Namespace) -> int:
         RunDirectoryError: the file cannot be read, or the run directory not be written.
     """
     from gnomon.capabilities import readers
+    from gnomon.store.run_files import GmonReader
     from gnomon.store.run_import import import_file
     from gnomon.units import printable
 
     if not arguments.file:
         raise UsageError("import '': a file name is missing")
     file = Path(arguments.file)
-    made = import_file(file, arguments.name, readers(), force=arguments.force)
+    formats = tuple(
+        reader._replace(program=arguments.program) if isinstance(reader, GmonReader) else reader
+        for reader in readers()
+    )
+    made = import_file(file, arguments.name, formats, force=arguments.force)
     print(printable(str(made)))
     return 0

@@ -82,6 +82,22 @@ def shift_of(program: Program, file: GmonFile) -> int:
     return lowest - begin // 4096 * 4096 if lowest >= end and begin < lowest else 0
 
 
+class BinParts(NamedTuple):
+    """What functions have of bins, in the order of addresses, each part of one of both.
+
+    Attributes:
+        function: position of the function, int64.
+        address: where the part begins in the program, int64.
+        bin: number of the bin, int64.
+        times: samples of the part, float64; they may be fractions.
+    """
+
+    function: Longs
+    address: Longs
+    bin: Longs
+    times: Floats
+
+
 def function_times(program: Program, file: GmonFile, shift: int) -> Floats:
     """Return the samples of each function, float64; they may be fractions.
 
@@ -92,18 +108,24 @@ def function_times(program: Program, file: GmonFile, shift: int) -> Floats:
     """
     import numpy as np
 
-    times = np.zeros(len(program.symbols.start))
+    n = len(program.symbols.start)
+    times = np.zeros(n)
     for histogram in file.histograms:
-        _add_times(times, program.symbols, histogram, shift)
+        parts = bin_parts(program, histogram, shift)
+        # In the order of addresses, as gprof adds them: sums of fractions depend on it.
+        times += np.bincount(parts.function, parts.times, minlength=n)
     return times
 
 
-def _add_times(times: Floats, symbols: TextSymbols, histogram: Histogram, shift: int) -> None:
+def bin_parts(program: Program, histogram: Histogram, shift: int) -> BinParts:
+    """Return what functions have of the bins of a histogram."""
     import numpy as np
 
+    symbols = program.symbols
     bins = np.flatnonzero(histogram.bins)
     if not len(bins):
-        return
+        nothing = np.zeros(0, np.int64)
+        return BinParts(nothing, nothing, nothing, np.zeros(0))
     low = max(histogram.low - shift, 0) // _UNIT
     scale = ((histogram.high - histogram.low) // _UNIT) / len(histogram.bins)
     first = low + (scale * bins).astype(np.int64)
@@ -111,15 +133,15 @@ def _add_times(times: Floats, symbols: TextSymbols, histogram: Histogram, shift:
     starts = (symbols.start // np.uint64(_UNIT)).astype(np.int64)
     ends = np.append(starts[1:], int(symbols.end[-1]) // _UNIT)
     # Of each bin the functions from the one that holds its begin to the one that holds its end.
-    begin_of = np.maximum(np.searchsorted(ends, first, side="right"), 0)
-    end_of = np.searchsorted(starts, end, side="left")
-    n = np.maximum(end_of - begin_of, 0)
+    begin_of = np.searchsorted(ends, first, side="right")
+    n = np.maximum(np.searchsorted(starts, end, side="left") - begin_of, 0)
     row = np.repeat(np.arange(len(bins)), n)
     function = np.repeat(begin_of - (np.cumsum(n) - n), n) + np.arange(n.sum())
-    overlap = np.minimum(end[row], ends[function]) - np.maximum(first[row], starts[function])
-    credit = np.maximum(overlap, 0) * histogram.bins[bins[row]] / scale
-    # In the order of addresses, as gprof adds them: sums of fractions depend on it.
-    times += np.bincount(function, credit, minlength=len(times))
+    begin = np.maximum(first[row], starts[function])
+    overlap = np.maximum(np.minimum(end[row], ends[function]) - begin, 0)
+    times = overlap * histogram.bins[bins[row]] / scale
+    is_part = overlap > 0
+    return BinParts(function[is_part], begin[is_part] * _UNIT, bins[row[is_part]], times[is_part])
 
 
 def function_arcs(program: Program, file: GmonFile, shift: int) -> FunctionArcs:

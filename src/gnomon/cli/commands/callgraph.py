@@ -1,0 +1,256 @@
+"""`gnomon callgraph`: the reports of gprof, and more, of any profile."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gnomon.cli.terminal.argument_help import Parser, add_report_options
+from gnomon.cli.terminal.streams import csv_of, format_of, write_report
+from gnomon.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gnomon.callgraph.call_graph import CallGraph
+    from gnomon.callgraph.inputs import GraphInput
+
+REPORTS = {
+    "flat": "functions by what they have themselves",
+    "graph": "each function between its callers and callees",
+    "index": "names of functions with their numbers",
+    "calls": "pairs of caller and callee by numbers of calls",
+    "libraries": "programs and libraries, and the calls between them",
+    "statistics": "averages and deviations of functions over several files",
+}
+_USUAL = ("flat", "graph", "index")
+_SUM = "gmon.sum"
+_EPILOG = """\
+examples:
+  gnomon callgraph ./app gmon.out           as gprof -b ./app gmon.out
+  gnomon callgraph ./app gmon.*.out --report statistics
+  gnomon callgraph -s ./app gmon.*          writes gmon.sum
+  gnomon callgraph callgrind.out.1234 --report graph
+  gnomon callgraph app -F solve             a run: only solve and its callees
+
+Of gmon.out files the reports flat, graph and index are GNU gprof's, to the
+last digit; gprof's own descriptions of fields are not there. The picture of a
+call graph: gnomon view."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon callgraph`."""
+    p = Parser(
+        prog="gnomon callgraph",
+        usage="gnomon callgraph [options] PROGRAM [GMON ...] | [RUN ...]",
+        description="Print who calls whom, how often, and what that comes to.\n\nreports:\n"
+        + "\n".join(f"  {name:<10}  {title}" for name, title in REPORTS.items()),
+        epilog=_EPILOG,
+    )
+    p.add_argument(
+        "files", nargs="*", metavar="FILE",
+        help="a program that was built with -pg and its files (default: gmon.out), or runs and "
+        "profiles in any format that gnomon import reads, added up (default: the latest run here)",
+    )  # fmt: skip
+    p.add_argument(
+        "--report", dest="reports", metavar="LIST", action="append", default=[],
+        help=f"reports from the list above, separated by commas (default: {','.join(_USUAL)})",
+    )  # fmt: skip
+    p.add_argument("-b", "--brief", action="store_true", help="leave out what the fields mean")
+    p.add_argument(
+        "-z", "--display-unused-functions", dest="with_unused", action="store_true",
+        help="list functions that have no value and were never called, too",
+    )  # fmt: skip
+    p.add_argument(
+        "-e", dest="hidden", metavar="FUNCTION", action="append", default=[],
+        help="no entry for this function, nor for those that it alone calls",
+    )  # fmt: skip
+    p.add_argument(
+        "-E", dest="dropped", metavar="FUNCTION", action="append", default=[],
+        help="the same, and its time does not count in the call graph",
+    )  # fmt: skip
+    p.add_argument(
+        "-f", dest="shown", metavar="FUNCTION", action="append", default=[],
+        help="entries only for this function and those that it calls",
+    )  # fmt: skip
+    p.add_argument(
+        "-F", dest="counted", metavar="FUNCTION", action="append", default=[],
+        help="the same, and only their time counts in the call graph",
+    )  # fmt: skip
+    p.add_argument(
+        "--no-demangle", dest="is_mangled", action="store_true",
+        help="names as the program of gmon.out files has them, not as people wrote them",
+    )  # fmt: skip
+    p.add_argument(
+        "-s", "--sum", dest="sum", action="store_true",
+        help=f"write the sum of gmon.out files to {_SUM}, and print reports only if asked",
+    )  # fmt: skip
+    p.add_argument(
+        "--metric", metavar="METRIC", default="",
+        help="of runs: the metric, in any case (default: the first that was sampled)",
+    )  # fmt: skip
+    p.add_argument(
+        "--function", dest="functions", metavar="FUNCTION", action="append", default=[],
+        help="with statistics: only of this function",
+    )  # fmt: skip
+    add_report_options(p)
+    return p
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the reports and return 0.
+
+    Raises:
+        UsageError: there is no such report or function, or files do not fit together.
+        GnomonError: a file cannot be read or written.
+    """
+    from gnomon.callgraph.call_graph import call_graph
+    from gnomon.callgraph.inputs import read_inputs
+    from gnomon.callgraph.selection import Selection
+    from gnomon.capabilities import readers
+    from gnomon.cli.terminal.progress import file_progress
+
+    reports = _reports(arguments)
+    if arguments.functions and "statistics" not in reports:
+        raise UsageError("--function goes with --report statistics")
+    read = read_inputs(
+        arguments.files, readers(), arguments.metric, file_progress,
+        by_file="statistics" in reports, with_unused=arguments.with_unused,
+    )  # fmt: skip
+    if arguments.sum:
+        _write_sum(read)
+    if not reports:
+        return 0
+    selection = Selection(
+        tuple(arguments.hidden), tuple(arguments.dropped), tuple(arguments.shown),
+        tuple(arguments.counted),
+    )  # fmt: skip
+    profile = read.profile
+    if arguments.is_mangled:
+        profile = replace(profile, title=profile.name)
+    graph = call_graph(profile, selection)
+    kind = format_of(arguments.output, as_json=arguments.json)
+    if kind == "json":
+        text = json.dumps(_data(arguments, reports, graph, read), indent=2) + "\n"
+    elif kind == "csv":
+        text = csv_of(_rows(arguments, reports, graph, read))
+    else:
+        text = "\n".join(_text(arguments, name, graph, read) for name in reports)
+    write_report(arguments.output, text)
+    return 0
+
+
+def _reports(arguments: argparse.Namespace) -> tuple[str, ...]:
+    names = [name for names in arguments.reports for name in names.split(",") if name]
+    for name in names:
+        if name not in REPORTS:
+            import difflib
+
+            close = difflib.get_close_matches(name, REPORTS, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"it is {', '.join(REPORTS)}"
+            raise UsageError(f"--report {name}: there is no such report; {hint}")
+    if names:
+        return tuple(dict.fromkeys(names))
+    return () if arguments.sum else _USUAL
+
+
+def _write_sum(read: GraphInput) -> None:
+    from gnomon.callgraph.gmon_profile import sum_bytes
+    from gnomon.cli.terminal.piecewise_output import write_bytes
+
+    if read.gmon is None:
+        raise UsageError(f"-s: {_SUM} is the sum of gmon.out files; name a program and its files")
+    write_bytes([sum_bytes(read.gmon)], _SUM)
+
+
+def _text(arguments: argparse.Namespace, name: str, graph: CallGraph, read: GraphInput) -> str:
+    with_unused = arguments.with_unused
+    if name == "flat":
+        from gnomon.callgraph.reports.flat_profile import flat_text
+
+        return flat_text(graph, with_unused=with_unused, with_fields=not arguments.brief)
+    if name == "graph":
+        from gnomon.callgraph.reports.graph_profile import graph_text
+
+        return graph_text(graph, with_unused=with_unused, with_fields=not arguments.brief)
+    if name == "index":
+        from gnomon.callgraph.reports.function_index import index_text
+
+        return index_text(graph, with_unused=with_unused)
+    if name == "calls":
+        from gnomon.callgraph.reports.call_summary import summary_text
+
+        return summary_text(graph)
+    if name == "libraries":
+        from gnomon.callgraph.reports.library_statistics import library_text
+
+        return library_text(graph)
+    from gnomon.callgraph.reports.function_statistics import statistics_text
+
+    return statistics_text(graph, read.files, _functions(arguments, graph))
+
+
+def _data(
+    arguments: argparse.Namespace, reports: Sequence[str], graph: CallGraph, read: GraphInput
+) -> dict[str, Any]:
+    from gnomon.callgraph.reports.call_summary import summary_data
+    from gnomon.callgraph.reports.flat_profile import flat_data
+    from gnomon.callgraph.reports.function_index import index_data
+    from gnomon.callgraph.reports.function_statistics import statistics_data
+    from gnomon.callgraph.reports.graph_profile import graph_data
+    from gnomon.callgraph.reports.library_statistics import library_data
+
+    unused = arguments.with_unused
+    makers = {
+        "flat": lambda: flat_data(graph, with_unused=unused),
+        "graph": lambda: graph_data(graph, with_unused=unused),
+        "index": lambda: index_data(graph, with_unused=unused),
+        "calls": lambda: summary_data(graph),
+        "libraries": lambda: library_data(graph),
+        "statistics": lambda: statistics_data(graph, read.files, _functions(arguments, graph)),
+    }
+    profile = graph.profile
+    head = {
+        "program": profile.program,
+        "files": profile.n_files,
+        "metric": profile.metric.name,
+        "unit": profile.metric.unit,
+        "how": profile.metric.how,
+        "whole": profile.whole / profile.metric.per_unit,
+        "counted": graph.counted / profile.metric.per_unit,
+    }
+    return head | {name: makers[name]() for name in reports}
+
+
+def _rows(
+    arguments: argparse.Namespace, reports: Sequence[str], graph: CallGraph, read: GraphInput
+) -> list[dict[str, Any]]:
+    """Return the rows of one report for a table.
+
+    Raises:
+        UsageError: there are several, or it has no rows of plain fields.
+    """
+    if len(reports) > 1 or reports[0] == "graph":
+        listed = ", ".join(name for name in REPORTS if name != "graph")
+        raise UsageError(f"{arguments.output}: CSV is of one report: --report {listed}")
+    rows: list[dict[str, Any]] = _data(arguments, reports, graph, read)[reports[0]]
+    return rows
+
+
+def _functions(arguments: argparse.Namespace, graph: CallGraph) -> list[int] | None:
+    """Return the functions that --function names, None for all.
+
+    Raises:
+        UsageError: one is not there.
+    """
+    if not arguments.functions:
+        return None
+    from gnomon.callgraph.selection import positions_of
+
+    return [
+        position
+        for name in arguments.functions
+        for position in positions_of(graph.profile, "--function", name)
+    ]

@@ -1,0 +1,159 @@
+"""A gmon.out file as a run: samples and arcs of the functions of its program.
+
+Samples have no callers: each line that has some is a path of its own below the program. What calls
+came to the file does not say; `gnomon callgraph` estimates it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NoReturn
+
+from gnomon.model.metric import CPU_TIME
+from gnomon.model.tables import ARCS, SAMPLES, Table
+from gnomon.store.profile_files import profile_file
+from gnomon.store.profile_files.gmon import function_times, gmon_sum
+from gnomon.store.profile_files.gmon.gmon_file import FORMAT, SECONDS, parse
+from gnomon.store.profile_files.gmon.program_search import program_beside
+from gnomon.store.profile_files.stack_tables import ROOT, Frame, Place, Quantity, StackTables
+from gnomon.store.unpacked_run import run_of_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gnomon.store.profile_files.gmon.function_times import BinParts, Program
+    from gnomon.store.profile_files.gmon.gmon_file import GmonFile
+    from gnomon.store.run import Run
+
+_NO_RATE = "the file does not say how many samples a second has: 100 are assumed"
+
+
+def open_gmon(path: Path, program: str = "") -> Run:
+    """Return a gmon.out file as a run.
+
+    Args:
+        path: the file.
+        program: that wrote it; "" to look for it.
+
+    Raises:
+        RunDirectoryError: the file or its program cannot be read, or the file is damaged.
+    """
+    wrote_it = Path(program) if program else program_beside(path)
+    return run_of_tables(path, partial(read_gmon_run, path, wrote_it))
+
+
+def read_gmon_run(
+    path: Path, program_path: Path, file: IO[bytes]
+) -> tuple[dict[str, Any], list[Table]]:
+    """Return the head of the run that a file stands for, and its tables.
+
+    Args:
+        path: to be named in errors.
+        program_path: the program that wrote it.
+        file: the content.
+
+    Raises:
+        RunDirectoryError: the file or its program cannot be read, or the file is damaged.
+    """
+    program = function_times.program_of(program_path)
+    content = profile_file.whole_content(path, file, FORMAT)
+    gmon = gmon_sum.checked(parse(path, content, program.layout), path)
+    warnings = [] if gmon.says_rate else [_NO_RATE]
+    tables = _Tables(path, program, gmon).tables()
+    return profile_file.head([str(program_path)], producer="gprof", warnings=warnings), tables
+
+
+class _Tables:
+    def __init__(self, path: Path, program: Program, gmon: GmonFile) -> None:
+        self._path = path
+        self._program = program
+        self._gmon = gmon
+        self._shift = function_times.shift_of(program, gmon)
+        self._stacks = StackTables(self._fail)
+        self._module = program.path.name
+
+    def _fail(self, problem: str) -> NoReturn:
+        profile_file.refuse(self._path, 0, problem, FORMAT)
+
+    def tables(self) -> list[Table]:
+        """Return the tables of the run."""
+        program, gmon = self._program, self._gmon
+        place = self._stacks.place(Place())
+        samples = Table(SAMPLES)
+        is_time = all(one.unit == SECONDS for one in gmon.histograms)
+        unit = "" if is_time or not gmon.histograms else gmon.histograms[0].unit
+        quantity = self._stacks.quantity(
+            Quantity(CPU_TIME, "s") if is_time else Quantity(unit, unit)
+        )
+        parts = [
+            (one, function_times.bin_parts(program, one, self._shift)) for one in gmon.histograms
+        ]
+        arcs = function_times.function_arcs(program, gmon, self._shift)
+        functions = {*arcs.caller.tolist(), *arcs.callee.tolist()}
+        starts = program.symbols.start
+        named = self._frames(
+            [int(starts[function]) for function in functions],
+            [address for _, some in parts for address in some.address.tolist()],
+        )
+        if not any(len(some.times) for _, some in parts):
+            self._stacks.add(place, quantity, ROOT, 0.0, 0)
+        for histogram, some in parts:
+            self._add_samples(samples, place, quantity, some, named, histogram.rate)
+        regions = {
+            function: self._region(function, named.get(int(starts[function])))
+            for function in functions
+        }
+        table = Table(ARCS)
+        for caller, callee, count in zip(
+            arcs.caller.tolist(), arcs.callee.tolist(), arcs.counts.tolist(), strict=True
+        ):
+            table.add(
+                repetition=0, location=0, caller=regions[caller], callee=regions[callee],
+                metric=-1, calls=count, inclusive=None,
+            )  # fmt: skip
+        self._stacks.module(self._module, str(program.path.absolute()), "")
+        return [*self._stacks.tables(self._module), samples, table]
+
+    def _frames(
+        self, starts: Sequence[int], addresses: Sequence[int]
+    ) -> dict[int, tuple[str, int]]:
+        """Return the file and line of the function that each address is in."""
+        import numpy as np
+
+        from gnomon.symbols import Module, resolve
+
+        module = Module(str(self._program.path))
+        wanted = np.array([*starts, *addresses], np.uint64)
+        frames = resolve({module: wanted}).frames.get(module)
+        if frames is None:
+            return {}
+        stacks = {address: frames.at(address) for address in (*starts, *addresses)}
+        return {
+            address: (stack[-1].file, stack[-1].line) for address, stack in stacks.items() if stack
+        }
+
+    def _region(self, function: int, place: tuple[str, int] | None) -> int:
+        file, line = place or ("", 0)
+        title = self._program.symbols.titles[function]
+        return self._stacks.region(Frame(title, self._module, file, line))
+
+    def _add_samples(
+        self, samples: Table, place: int, quantity: int, parts: BinParts,
+        named: dict[int, tuple[str, int]], rate: int,
+    ) -> None:  # fmt: skip
+        last_bin = -1
+        for function, address, number, times in zip(
+            *(column.tolist() for column in parts), strict=True
+        ):
+            region = self._region(function, named.get(address))
+            path = self._stacks.path(ROOT, region)
+            # A bin that two functions share is counted with the first.
+            n = round(times) if number != last_bin else 0
+            last_bin = number
+            self._stacks.add(place, quantity, path, times / rate, n)
+            samples.add(
+                repetition=0, location=0, path=path, metric=0, time_ns=None, address=address,
+                weight=times / rate, data_address=None, data_source="", latency=None, woken_by="",
+                held_by="",
+            )  # fmt: skip

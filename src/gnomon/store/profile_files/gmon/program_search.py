@@ -1,0 +1,83 @@
+"""Which program wrote a gmon.out file, which does not say it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gnomon.errors import RunDirectoryError
+from gnomon.store.profile_files.gmon import function_times
+from gnomon.store.profile_files.gmon.gmon_file import FORMAT, parse
+from gnomon.store.profile_files.profile_file import whole_content
+from gnomon.store.unpacked_run import open_regular
+
+if TYPE_CHECKING:
+    from gnomon.store.profile_files.gmon.function_times import Program
+    from gnomon.store.profile_files.gmon.gmon_file import GmonFile
+
+VARIABLE = "GNOMON_PROGRAM"
+"""Names the program of gmon.out files that are given alone."""
+_USUAL = "a.out"
+_LOOKED_AT_MOST = 200
+
+
+def program_beside(path: Path) -> Path:
+    """Return the program of a gmon.out file: as GNOMON_PROGRAM says, else the one in its folder.
+
+    In the folder it is `a.out`, as for gprof, or the only program whose code the histogram covers
+    and all of whose calls are of its functions.
+
+    Raises:
+        RunDirectoryError: there is none, or there are several.
+    """
+    named = os.environ.get(VARIABLE)
+    if named:
+        return Path(named)
+    with open_regular(path) as file:
+        gmon = parse(path, whole_content(path, file, FORMAT))
+    fitting = [one for one in _programs(path.parent) if _fits(one, gmon)]
+    usual = [one for one in fitting if one.path.name == _USUAL]
+    if len(usual or fitting) == 1:
+        return (usual or fitting)[0].path
+    what = "no program in its folder fits it"
+    if fitting:
+        names = ", ".join(sorted(one.path.name for one in fitting)[:5])
+        what = f"several programs in its folder fit it ({names})"
+    raise RunDirectoryError(
+        f"{path}: a gmon.out file does not say which program wrote it, and {what}; name the "
+        f"program: gnomon callgraph PROGRAM {path.name}, gnomon import {path.name} --program "
+        f"PROGRAM, or {VARIABLE}=PROGRAM"
+    )
+
+
+def _programs(folder: Path) -> Iterator[Program]:
+    try:
+        entries = sorted(folder.iterdir())[:_LOOKED_AT_MOST]
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_file() and os.access(entry, os.X_OK):
+            try:
+                yield function_times.program_of(entry)
+            except RunDirectoryError:
+                continue
+
+
+def _fits(program: Program, gmon: GmonFile) -> bool:
+    """Return whether a file is of the range of a program's code, and its calls are of it."""
+    import numpy as np
+
+    symbols = program.symbols
+    if program.layout != gmon.layout or not gmon.histograms:
+        return False
+    shift = function_times.shift_of(program, gmon)
+    low = min(one.low for one in gmon.histograms) - shift
+    high = max(one.high for one in gmon.histograms) - shift
+    if not low <= int(symbols.start[0]) < high:
+        return False
+    callees = gmon.callees - np.uint64(shift)
+    # A call counter is asked with the address behind its own call, within the function.
+    arcs = function_times.function_arcs(program, gmon, shift)
+    return not len(callees) or len(arcs.counts) > 0
