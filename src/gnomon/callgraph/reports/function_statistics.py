@@ -88,7 +88,8 @@ def _values(files: Sequence[FileValues], function: int) -> dict[str, Floats]:
 def _lines(label: str, whole: float, of_files: Spread) -> Iterator[str]:
     decimals = 0 if label == _CALLS else 3
     start = f"  {label:<24} {whole:10.{decimals}f}"
-    yield f"{start}   average {of_files.average:.{max(decimals, 1)}f}, std dev {of_files.deviation:.3f}"
+    average = f"{of_files.average:.{max(decimals, 1)}f}"
+    yield f"{start}   average {average}, std dev {of_files.deviation:.3f}"
     yield f"{'':37}   maximum {of_files.maximum:.{decimals}f}  {of_files.largest.name}"
     yield f"{'':37}   minimum {of_files.minimum:.{decimals}f}  {of_files.smallest.name}"
 
