@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from gnomon.callgraph import cycles, selection
 from gnomon.callgraph.arc_shares import ArcShares, arc_shares
 from gnomon.callgraph.call_profile import UNKNOWN, CallProfile
+from gnomon.callgraph.chapter_flags import FunctionFlags, chapter_flags
 from gnomon.callgraph.selection import SelectedFunctions, Selection
 
 if TYPE_CHECKING:
@@ -88,7 +89,10 @@ def call_graph(profile: CallProfile, chosen: Selection = EVERYTHING) -> CallGrap
 
     functions = selection.selected_functions(profile, chosen)
     maker = _Maker(profile, functions)
-    maker.propagate_flags()
+    if chosen.by_chapter:
+        maker.set_flags(chapter_flags(profile, functions))
+    else:
+        maker.propagate_flags()
     maker.sum_cycles()
     maker.propagate_time()
     own, children = np.array(maker.prop_own), np.array(maker.prop_children)
@@ -148,6 +152,20 @@ class _Maker:
                 last = node
             self.is_shown[function] = self._shows(function)
             self._fraction[function] = self._counts(function)
+            self.prop_own[function] = self._time[function] * self._fraction[function]
+            self.counted += self.prop_own[function]
+
+    def set_flags(self, flags: FunctionFlags) -> None:
+        """Take it from somebody who is shown, and whose time counts."""
+        rank = self.call_order.rank
+        for function in sorted(range(self._n), key=rank.__getitem__, reverse=True):
+            node = self._node_of[function]
+            is_counted = function not in flags.without_time
+            for each in {function, node}:
+                self.is_shown[each] |= function in flags.shown
+                self._fraction[each] = max(self._fraction[each], float(is_counted))
+            if not is_counted:
+                self._fraction[function] = 0.0
             self.prop_own[function] = self._time[function] * self._fraction[function]
             self.counted += self.prop_own[function]
 

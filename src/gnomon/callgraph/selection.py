@@ -29,12 +29,15 @@ class Selection(NamedTuple):
         dropped: -E: neither these, nor is their time in that of others.
         shown: -f: no others have entries.
         counted: -F: no others have entries, or time.
+        by_chapter: what that means for functions that these call is as the Redpaper's table 5-1
+            has it (`chapter_flags`), not as GNU gprof does.
     """
 
     hidden: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
+    by_chapter: bool = False
 
 
 class SelectedFunctions(NamedTuple):

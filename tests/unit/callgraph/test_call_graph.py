@@ -1,0 +1,148 @@
+"""Graphs worked by hand: totals, cycles, and what options leave out by gprof and by the chapter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from call_profiles import call_profile, shown, values
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnomon.callgraph.call_graph import call_graph
+from gnomon.callgraph.cycles import call_order
+from gnomon.callgraph.merged_profiles import merged_profiles
+from gnomon.callgraph.selection import Selection
+from gnomon.errors import UsageError
+
+OWN = {"main": 1.0, "a": 2.0, "b": 3.0, "c": 4.0, "d": 5.0}
+CALLS = {"main a": 1, "main c": 1, "a b": 2, "a c": 3, "b d": 4}
+
+
+def test_time_goes_to_callers_by_calls() -> None:
+    graph = call_graph(call_profile(OWN, CALLS))
+    assert values(graph) == {
+        "main": (1, 14), "a": (2, 11), "b": (3, 5), "c": (4, 0), "d": (5, 0),
+    }  # fmt: skip
+    assert [graph.profile.name[node] for node in graph.order] == ["main", "a", "b", "d", "c"]
+
+
+def test_what_calls_came_to_is_taken_where_it_is_known() -> None:
+    totals = {"main a": 10.5, "main c": 3.5, "a b": 8.0, "a c": 0.5, "b d": 5.0}
+    graph = call_graph(call_profile(OWN, None, totals))
+    assert values(graph) == {
+        "main": (1, 14), "a": (2, 8.5), "b": (3, 5), "c": (4, 0), "d": (5, 0),
+    }  # fmt: skip
+    assert (graph.calls == -1).all()
+
+
+@pytest.mark.parametrize(
+    ("option", "by_gprof", "by_chapter"),
+    [
+        # What only `a` calls has an entry by gprof, and none by the chapter.
+        (Selection(hidden=("a",)), {"main", "b", "c", "d"}, {"main", "c"}),
+        (Selection(dropped=("a",)), {"main", "b", "c", "d"}, {"main", "c"}),
+        (Selection(shown=("a",)), {"a", "b", "c", "d"}, {"a", "b", "c", "d"}),
+        (Selection(counted=("a",)), {"a", "b", "c", "d"}, {"a", "b", "c", "d"}),
+        # -f goes before -e, -F before -E.
+        (Selection(hidden=("b",), shown=("a",)), {"a", "c"}, {"a", "b", "c", "d"}),
+        (Selection(dropped=("b",), counted=("a",)), {"a", "c"}, {"a", "b", "c", "d"}),
+        (Selection(dropped=("b",), shown=("a",)), {"a", "c"}, {"a", "c"}),
+    ],
+)
+def test_who_has_an_entry(option: Selection, by_gprof: set[str], by_chapter: set[str]) -> None:
+    profile = call_profile(OWN, CALLS)
+    assert shown(call_graph(profile, option._replace(by_chapter=True))) == by_chapter
+    assert shown(call_graph(profile, option)) == by_gprof
+
+
+def test_times_that_do_not_count() -> None:
+    profile = call_profile(OWN, CALLS)
+    by_chapter = call_graph(profile, Selection(dropped=("a",), by_chapter=True))
+    # c keeps its time, of which main has a quarter: it is called from elsewhere, too.
+    assert values(by_chapter) == {
+        "main": (1, 1), "a": (0, 0), "b": (0, 0), "c": (4, 0), "d": (0, 0),
+    }  # fmt: skip
+    by_gprof = call_graph(profile, Selection(dropped=("a",)))
+    assert values(by_gprof) == {
+        "main": (1, 1), "a": (0, 0), "b": (3, 5), "c": (1, 0), "d": (5, 0),
+    }  # fmt: skip
+    by_chapter = call_graph(profile, Selection(counted=("a",), by_chapter=True))
+    assert values(by_chapter) == {
+        "main": (0, 0), "a": (2, 11), "b": (3, 5), "c": (4, 0), "d": (5, 0),
+    }  # fmt: skip
+    by_gprof = call_graph(profile, Selection(counted=("a",)))
+    assert values(by_gprof)["c"] == (3, 0)
+    # -e changes no number.
+    unchanged = call_graph(profile, Selection(hidden=("a",), by_chapter=True))
+    assert values(unchanged) == values(call_graph(profile))
+
+
+def test_a_cycle_that_only_a_named_function_calls_is_hidden() -> None:
+    own = dict.fromkeys(("main", "a", "x", "y", "z"), 1.0)
+    calls = {"main a": 1, "a x": 1, "x y": 5, "y x": 4, "y z": 1, "main z": 1}
+    profile = call_profile(own, calls)
+    assert shown(call_graph(profile, Selection(hidden=("a",), by_chapter=True))) == {"main", "z"}
+    dropped = call_graph(profile, Selection(dropped=("a",), by_chapter=True))
+    assert values(dropped)["x"] == values(dropped)["y"] == (0, 0)
+    assert values(dropped)["main"] == (1, 0.5)
+
+
+def test_a_name_that_is_not_there() -> None:
+    with pytest.raises(UsageError, match="-E mian: the profile has no such function; did you mean"):
+        call_graph(call_profile(OWN, CALLS), Selection(dropped=("mian",)))
+
+
+def test_what_is_called_from_an_unknown_place_keeps_its_time() -> None:
+    # b came to 4 of which calls from a have 3.
+    graph = call_graph(call_profile({"a": 1.0, "b": 4.0}, None, {"a b": 3.0}))
+    assert values(graph) == {"a": (1, 3), "b": (4, 0)}
+
+
+def test_profiles_are_added_by_functions(tmp_path: Path) -> None:
+    one = call_profile({"main": 1.0, "f": 2.0}, {"main f": 4})
+    other = call_profile({"main": 3.0, "g": 5.0}, {"main g": 6})
+    merged, files = merged_profiles([one, other], [tmp_path / "1", tmp_path / "2"], by_file=True)
+    assert values(call_graph(merged)) == {"main": (4, 7), "f": (2, 0), "g": (5, 0)}
+    assert [file.own.tolist() for file in files] == [[1, 2, 0], [3, 0, 5]]
+    assert [file.total.tolist() for file in files] == [[3, 2, 0], [8, 0, 5]]
+    assert merged.n_files == 2
+    others = call_profile({"main": 1.0}, {})
+    assert merged_profiles([one, others], [tmp_path, tmp_path], by_file=False)[0].whole == 4
+
+
+GRAPHS = st.integers(1, 12).flatmap(
+    lambda n: st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=40).map(
+        lambda arcs: (n, arcs)
+    )
+)
+
+
+@given(GRAPHS)
+def test_cycles_are_what_calls_each_other(graph: tuple[int, list[tuple[int, int]]]) -> None:
+    n, arcs = graph
+    children = [[callee for caller, callee in arcs if caller == at] for at in range(n)]
+    order = call_order(children)
+    reaches = np.eye(n, dtype=bool)
+    for caller, callee in arcs:
+        reaches[caller, callee] = True
+    for _ in range(n):
+        reaches |= (reaches.astype(int) @ reaches.astype(int)) > 0
+    together = reaches & reaches.T
+    in_cycles = {frozenset(np.flatnonzero(row).tolist()) for row in together if row.sum() > 1}
+    assert {frozenset(cycle) for cycle in order.cycles} == in_cycles
+    for caller, callee in arcs:
+        if together[caller, callee]:
+            assert order.rank[caller] == order.rank[callee]
+        else:
+            assert order.rank[caller] > order.rank[callee]
+
+
+def test_deep_and_wide_graphs_take_no_time() -> None:
+    n = 20_000
+    # A chain whose every function calls the first one again: one cycle of all.
+    order = call_order([[*([at + 1] if at + 1 < n else []), 0] for at in range(n)])
+    assert len(order.cycles) == 1
+    assert len(order.cycles[0]) == n
+    assert max(call_order([[at + 1] if at + 1 < n else [] for at in range(n)]).rank) == n
