@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from gnomon.callgraph.call_graph import CallGraph
 
+_BLANK, _BLANKS = " " * 7, " " * 29
 _RULE = "-----------------------------------------------"
 
 FIELDS = """
@@ -130,71 +131,75 @@ class _Entries:
     """The lines of nodes."""
 
     def __init__(self, graph: CallGraph, counted: float) -> None:
+        # Lists, for numbers of arrays are slow to take one by one.
+        divisor = shown_unit(graph.profile).divisor
         self._graph = graph
-        self._counted = counted
-        per_unit = shown_unit(graph.profile).divisor
-        self._own = (graph.own / per_unit).tolist()
-        self._children = (graph.children / per_unit).tolist()
-        self._arc_own = (graph.arc_own / per_unit).tolist()
-        self._arc_children = (graph.arc_children / per_unit).tolist()
+        self._own = (graph.own / divisor).tolist()
+        self._children = (graph.children / divisor).tolist()
+        self._share = (100 * (graph.own + graph.children) / counted).tolist()
+        self._arc_own = (graph.arc_own / divisor).tolist()
+        self._arc_children = (graph.arc_children / divisor).tolist()
+        self._index = graph.index.tolist()
         self._calls = graph.calls.tolist()
         self._self_calls = graph.self_calls.tolist()
         self._cycle = graph.cycle.tolist()
+        self._caller = graph.profile.caller.tolist()
+        self._callee = graph.profile.callee.tolist()
+        self._arc_calls = graph.profile.calls.tolist()
+        self._names = [node_name(graph, node) for node in range(len(self._own))]
         self._arcs = ArcLists(graph)
+        self._n = graph.n_functions
 
     def function(self, node: int) -> Iterator[str]:
-        profile = self._graph.profile
         callers = self._arcs.callers(node)
         if not callers:
-            yield f"{'':6} {'':5} {'':7} {'':7} {'':7} {'':7}     <spontaneous>"
+            yield f"{_BLANKS}                    <spontaneous>"
         for arc in callers:
-            yield self._arc(arc, int(profile.caller[arc]))
+            yield self._arc(arc, self._caller[arc])
         calls, self_calls = self._calls[node], self._self_calls[node]
-        called = f" {'':7} {'':7} "
+        called = f"{'':16} "
         if calls >= 0 and calls + self_calls:
             called = f" {calls:7d}" + (f"+{self_calls:<7d} " if self_calls > 0 else f" {'':7} ")
-        yield f"{self._start(node)}{called}{node_name(self._graph, node)}"
+        yield f"{self._start(node)}{called}{self._names[node]}"
         for arc in self._arcs.callees(node):
-            yield self._arc(arc, int(profile.callee[arc]))
+            yield self._arc(arc, self._callee[arc])
 
     def cycle(self, node: int) -> Iterator[str]:
         graph = self._graph
-        calls, self_calls = self._calls[node], self._self_calls[node]
-        called = f" {calls:7d}" if calls >= 0 else f" {'':7}"
-        called += f"+{self_calls:<7d}" if self_calls > 0 else f" {'':7}"
-        yield f"{self._start(node)}{called} {node_name(graph, node)}"
+        yield f"{self._start(node)}{self._called(node)} {self._names[node]}"
         members = sorted(graph.members[node - graph.n_functions], key=self._weight, reverse=True)
         for member in members:
-            calls, self_calls = self._calls[member], self._self_calls[member]
-            called = f" {calls:7d}" if calls >= 0 else f" {'':7}"
-            called += f"+{self_calls:<7d}" if self_calls > 0 else f" {'':7}"
             values = f"{self._own[member]:7.2f} {self._children[member]:7.2f}"
-            yield f"{'':6} {'':5} {values}{called}     {node_name(graph, member)}"
+            called = self._called(member)
+            yield f"{'':6} {'':5} {values}{called}     {self._names[member]}"
 
     def _weight(self, member: int) -> tuple[float, int]:
         graph = self._graph
         total = float(graph.own[member] + graph.children[member])
         return total, self._calls[member] + self._self_calls[member]
 
+    def _called(self, node: int) -> str:
+        calls, self_calls = self._calls[node], self._self_calls[node]
+        called = f" {calls:7d}" if calls >= 0 else f" {'':7}"
+        return called + (f"+{self_calls:<7d}" if self_calls > 0 else f" {'':7}")
+
     def _start(self, node: int) -> str:
-        graph = self._graph
-        share = 100 * (float(graph.own[node]) + float(graph.children[node])) / self._counted
-        index = f"[{graph.index[node]}]"[:6]
-        return f"{index:<6} {share:5.1f} {self._own[node]:7.2f} {self._children[node]:7.2f}"
+        index = f"[{self._index[node]}]"[:6]
+        values = f"{self._own[node]:7.2f} {self._children[node]:7.2f}"
+        return f"{index:<6} {self._share[node]:5.1f} {values}"
 
     def _arc(self, arc: int, shown: int) -> str:
-        profile = self._graph.profile
-        caller, callee = int(profile.caller[arc]), int(profile.callee[arc])
-        name = node_name(self._graph, shown)
-        calls = int(profile.calls[arc])
+        caller, callee, calls = self._caller[arc], self._callee[arc], self._arc_calls[arc]
         cycle = self._cycle[callee]
+        name = self._names[shown]
         if caller == callee or (cycle and cycle == self._cycle[caller]):
-            count = f"{calls:7d}" if calls >= 0 else f"{'':7}"
-            return f"{'':6} {'':5} {'':7} {'':7} {count} {'':7}     {name}"
-        node = self._graph.n_functions + cycle - 1 if cycle else callee
-        count = f"{calls:7d}/{self._calls[node]:<7d}" if calls >= 0 else f"{'':15}"
-        values = f"{self._arc_own[arc]:7.2f} {self._arc_children[arc]:7.2f}"
-        return f"{'':6} {'':5} {values} {count}     {name}"
+            count = f"{calls:7d}" if calls >= 0 else _BLANK
+            return f"{_BLANKS}{count}             {name}"
+        own, children = self._arc_own[arc], self._arc_children[arc]
+        if calls < 0:
+            return f"             {own:7.2f} {children:7.2f}                     {name}"
+        all_calls = self._calls[self._n + cycle - 1 if cycle else callee]
+        return f"             {own:7.2f} {children:7.2f} {calls:7d}/{all_calls:<7d}     {name}"
 
 
 def graph_data(graph: CallGraph, *, with_unused: bool = False) -> list[dict[str, Any]]:
