@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks import (
     browser,
+    callgraph,
     clocks,
     compare,
     contended,
@@ -54,6 +55,7 @@ BENCHMARKS = {
     "emulated": ("CPU time of emulated counting, beside Valgrind", emulated.run),
     "ranks": ("one report for all tasks of an MPI job", ranks.run),
     "stat": ("watching all CPUs every second, beside perf stat and vmstat", stat.run),
+    "callgraph": ("reports of gmon.out files, beside gprof", callgraph.run),
     "compare": ("slow-downs found and false alarms in measured noise", compare.run),
     "contended": ("false alarms of comparisons on a machine that others use", contended.run),
     "merge": ("runs of large jobs from what their ranks left: time, and memory", merge.run),

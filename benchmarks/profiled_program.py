@@ -40,7 +40,7 @@ def build(folder: Path, n_functions: int, *, has_debug: bool = True) -> Path:
 
 
 def write_files(program: Path, folder: Path, n_files: int, n_arcs: int) -> list[Path]:
-    """Return so many gmon.out files of a program, each with so many arcs, mostly down a hierarchy."""
+    """Return so many gmon.out files of a program, each with so many arcs, mostly downwards."""
     own = function_times.program_of(program)
     starts = [
         int(start)
@@ -48,12 +48,12 @@ def write_files(program: Path, folder: Path, n_files: int, n_arcs: int) -> list[
         if name.startswith("function_")
     ]
     low, high = int(own.symbols.start[0]), int(own.symbols.end[-1]) // 4 * 4 + 4
+    chance = random.Random(1)
+    pairs = [sorted(chance.sample(range(len(starts)), 2)) for _ in range(n_arcs)]
+    # One of a thousand calls goes back up: cycles. Ranks of a job make the same calls.
+    pairs = [pair[::-1] if chance.random() < 0.001 else pair for pair in pairs]
     files = []
     for number in range(n_files):
-        chance = random.Random(number)
-        pairs = [sorted(chance.sample(range(len(starts)), 2)) for _ in range(n_arcs)]
-        # One of a hundred calls goes back up: cycles.
-        pairs = [pair[::-1] if chance.random() < 0.001 else pair for pair in pairs]
         bins = np.random.default_rng(number).poisson(0.3, (high - low) // 4).astype(np.uint32)
         nothing = np.zeros(0, np.uint64)
         file = GmonFile(

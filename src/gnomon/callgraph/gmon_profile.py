@@ -60,7 +60,7 @@ def read_gmon(path: Path, program: Program) -> GmonFile:
     """
     with open_regular(path) as file:
         content = whole_content(path, file, GMON)
-    return gmon_sum.checked(parse(path, content, program.layout), path)
+    return parse(path, content, program.layout)
 
 
 def gmon_profile(
@@ -82,17 +82,21 @@ def gmon_profile(
         RunDirectoryError: one cannot be read, is damaged, or does not fit the others.
     """
     program = function_times.program_of(program_path)
-    total: GmonFile | None = None
+    total: gmon_sum.GmonSum | None = None
     files = []
     for path in progress(paths):
         file = read_gmon(path, program)
         if by_file:
             shift = function_times.shift_of(program, file)
             files.append(_file_values(program, path, file, shift))
-        total = file if total is None else gmon_sum.merged(total, file, path)
+        if total is None:
+            total = gmon_sum.GmonSum(path, file)
+        else:
+            total.add(path, file)
     assert total is not None
-    shift = function_times.shift_of(program, total)
-    return GmonProfile(program, total, shift, len(paths), tuple(files))
+    whole = total.file()
+    shift = function_times.shift_of(program, whole)
+    return GmonProfile(program, whole, shift, len(paths), tuple(files))
 
 
 def _file_values(program: Program, path: Path, file: GmonFile, shift: int) -> FileValues:

@@ -102,13 +102,49 @@ def test_blocks_of_version_0() -> None:
 
 def test_counts_that_are_too_large_for_a_record() -> None:
     whole = synthesised(LAYOUTS[0])
-    total = whole
+    adding = gmon_sum.GmonSum(FILE, whole)
     for _ in range(3):
-        total = gmon_sum.merged(total, whole, FILE)
+        adding.add(FILE, whole)
+    total = adding.file()
     assert total.histograms[0].bins.tolist() == [4 * count for count in BINS]
     assert total.counts.tolist() == [20, 1 << 33]
     read = gmon_sum.checked(parse(FILE, gmon_sum.gmon_bytes(total)), FILE)
     assert same(read, total)
+
+
+def test_arcs_of_several_files_in_any_order() -> None:
+    layout = LAYOUTS[0]
+    chance = Random(3)
+    nothing = np.zeros(0, np.uint64)
+    expected: dict[tuple[int, int], int] = {}
+    files = []
+    for number in range(20):
+        # Wide ones, too: nothing may be cut off.
+        wide = 1 << 40 if number % 2 else 1
+        arcs = [
+            (wide * chance.randrange(9), chance.randrange(9), chance.randrange(5))
+            for _ in range(chance.randrange(30))
+        ]
+        for caller, callee, count in arcs:
+            expected[caller, callee] = expected.get((caller, callee), 0) + count
+        columns = [list(column) for column in zip(*arcs, strict=True)] or [[], [], []]
+        files.append(
+            GmonFile(
+                layout, (), np.array(columns[0], np.uint64), np.array(columns[1], np.uint64),
+                np.array(columns[2], np.int64), nothing, nothing.astype(np.int64),
+            )
+        )  # fmt: skip
+        if number % 5 == 0:
+            files.append(files[-1])
+            for caller, callee, count in arcs:
+                expected[caller, callee] += count
+    adding = gmon_sum.GmonSum(FILE, files[0])
+    for file in files[1:]:
+        adding.add(FILE, file)
+    total = adding.file()
+    pairs = list(zip(total.callers.tolist(), total.callees.tolist(), strict=True))
+    assert pairs == list(expected)
+    assert total.counts.tolist() == list(expected.values())
 
 
 HEAD = b"gmon" + struct.pack("<I12x", 1)
@@ -153,9 +189,9 @@ def test_files_of_other_programs_are_not_added() -> None:
     }
     for said, other in others.items():
         with pytest.raises(RunDirectoryError, match=said):
-            gmon_sum.merged(whole, whole._replace(histograms=(other,)), FILE)
+            gmon_sum.GmonSum(FILE, whole).add(FILE, whole._replace(histograms=(other,)))
     with pytest.raises(RunDirectoryError, match="another width or byte order"):
-        gmon_sum.merged(whole, synthesised(LAYOUTS[2]), FILE)
+        gmon_sum.GmonSum(FILE, whole).add(FILE, synthesised(LAYOUTS[2]))
 
 
 @pytest.fixture(scope="module")

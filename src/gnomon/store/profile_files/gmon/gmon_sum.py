@@ -13,42 +13,55 @@ from gnomon.errors import RunDirectoryError
 from gnomon.store.profile_files.gmon.gmon_file import MAGIC, GmonFile, Histogram
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from gnomon.model.array_types import Longs
     from gnomon.store.profile_files.gmon.gmon_file import Addresses
 
 _SCALE_DIFFERENCE_MOST = 1e-6
 _BIN_MOST = (1 << 16) - 1
 _COUNT_MOST = (1 << 32) - 1
+_PENDING_MOST = 1_000_000
+"""Arcs that are added up at once."""
 
 
-def merged(total: GmonFile, other: GmonFile, path: Path) -> GmonFile:
-    """Return the sum of two files of one program.
+class GmonSum:
+    """Adds up files of one program, one after the other.
 
     Args:
-        total: the sum so far.
-        other: what is added.
-        path: of the other, to be named in errors.
+        path: of the first file.
+        first: what it holds.
 
     Raises:
-        RunDirectoryError: they cannot be of one program.
+        RunDirectoryError: its histograms overlap or are of different kinds.
     """
-    if other.layout != total.layout:
-        _refuse(path, "its addresses are of another width or byte order")
-    callers, callees, counts = _merged_arcs(total, other)
-    blocks = _merged_arcs(
-        total._replace(
-            callers=total.block_addresses, callees=total.block_addresses, counts=total.block_counts
-        ),
-        other._replace(
-            callers=other.block_addresses, callees=other.block_addresses, counts=other.block_counts
-        ),
-    )
-    return GmonFile(
-        total.layout, tuple(_merged_histograms(total, other, path)), callers, callees, counts,
-        blocks[0], blocks[2], total.says_rate and other.says_rate,
-    )  # fmt: skip
+
+    def __init__(self, path: Path, first: GmonFile) -> None:
+        self._layout = first.layout
+        self._says_rate = first.says_rate
+        self._histograms: dict[tuple[int, int], Histogram] = {}
+        _add_histograms(self._histograms, first, path)
+        self._arcs = _ArcSum(first.callers, first.callees, first.counts)
+        self._blocks = _ArcSum(first.block_addresses, first.block_addresses, first.block_counts)
+
+    def add(self, path: Path, other: GmonFile) -> None:
+        """Add a file.
+
+        Raises:
+            RunDirectoryError: it cannot be of the same program.
+        """
+        if other.layout != self._layout:
+            _refuse(path, "its addresses are of another width or byte order")
+        _add_histograms(self._histograms, other, path)
+        self._says_rate &= other.says_rate
+        self._arcs.add(other.callers, other.callees, other.counts)
+        self._blocks.add(other.block_addresses, other.block_addresses, other.block_counts)
+
+    def file(self) -> GmonFile:
+        """Return the sum."""
+        addresses, _, counts = self._blocks.sums()
+        return GmonFile(
+            self._layout, tuple(self._histograms.values()), *self._arcs.sums(), addresses, counts,
+            self._says_rate,
+        )  # fmt: skip
 
 
 def checked(file: GmonFile, path: Path) -> GmonFile:
@@ -57,11 +70,64 @@ def checked(file: GmonFile, path: Path) -> GmonFile:
     Raises:
         RunDirectoryError: its histograms overlap or are of different kinds.
     """
+    return GmonSum(path, file).file()
+
+
+class _ArcSum:
+    """Numbers of pairs of addresses, in the order in which they were first there."""
+
+    def __init__(self, callers: Addresses, callees: Addresses, counts: Longs) -> None:
+        self._sums = _arc_sums(callers, callees, counts)
+        self._first = (callers, callees)
+        self._pending: list[tuple[Addresses, Addresses, Longs]] = []
+        self._n_pending = 0
+
+    def add(self, callers: Addresses, callees: Addresses, counts: Longs) -> None:
+        import numpy as np
+
+        # Ranks of a job mostly make the same calls.
+        same = self._sums[:2] if len(self._sums[0]) == len(callers) else self._first
+        if len(same[0]) == len(self._sums[0]) and all(
+            np.array_equal(*pair) for pair in zip(same, (callers, callees), strict=True)
+        ):
+            self._sums = (*self._sums[:2], self._sums[2] + counts)
+            return
+        self._pending.append((callers, callees, counts))
+        self._n_pending += len(callers)
+        if self._n_pending > _PENDING_MOST:
+            self._combine()
+
+    def sums(self) -> tuple[Addresses, Addresses, Longs]:
+        self._combine()
+        return self._sums
+
+    def _combine(self) -> None:
+        import numpy as np
+
+        if self._pending:
+            columns = zip(self._sums, *self._pending, strict=True)
+            self._sums = _arc_sums(*map(np.concatenate, columns))
+            self._pending, self._n_pending = [], 0
+
+
+def _arc_sums(
+    callers: Addresses, callees: Addresses, counts: Longs
+) -> tuple[Addresses, Addresses, Longs]:
     import numpy as np
 
-    nothing, none = np.zeros(0, np.uint64), np.zeros(0, np.int64)
-    empty = GmonFile(file.layout, (), nothing, nothing, none, nothing, none, file.says_rate)
-    return merged(empty, file, path)
+    if not len(callers):
+        return callers, callees, counts
+    low, high = min(callers.min(), callees.min()), max(callers.max(), callees.max())
+    if int(high) - int(low) < 1 << 32:
+        key = (callers - low) << np.uint64(32) | (callees - low)
+    else:
+        key = np.rec.fromarrays((callers, callees))
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    sums = np.zeros(len(first), np.int64)
+    np.add.at(sums, group, counts)
+    by_place = np.argsort(first, kind="stable")
+    place = first[by_place]
+    return callers[place], callees[place], sums[by_place]
 
 
 def gmon_bytes(file: GmonFile) -> bytes:
@@ -110,8 +176,9 @@ def gmon_bytes(file: GmonFile) -> bytes:
     return b"".join(pieces)
 
 
-def _merged_histograms(total: GmonFile, other: GmonFile, path: Path) -> Iterator[Histogram]:
-    by_range = {(one.low, one.high): one for one in total.histograms}
+def _add_histograms(
+    by_range: dict[tuple[int, int], Histogram], other: GmonFile, path: Path
+) -> None:
     for histogram in other.histograms:
         first = next(iter(by_range.values()), histogram)
         if (histogram.unit, histogram.letter) != (first.unit, first.letter):
@@ -128,32 +195,12 @@ def _merged_histograms(total: GmonFile, other: GmonFile, path: Path) -> Iterator
             _refuse(path, "its histogram has another number of bins")
         else:
             by_range[key] = same._replace(bins=same.bins + histogram.bins)
-    yield from by_range.values()
 
 
 def _scale(histogram: Histogram) -> float:
     """Return the size of a bin in units of two bytes."""
     n = len(histogram.bins)
     return ((histogram.high - histogram.low) // 2) / n if n else 0.0
-
-
-def _merged_arcs(total: GmonFile, other: GmonFile) -> tuple[Addresses, Addresses, Longs]:
-    """Return arcs with their counts, in the order in which they were first there."""
-    import numpy as np
-
-    callers = np.concatenate((total.callers, other.callers))
-    callees = np.concatenate((total.callees, other.callees))
-    counts = np.concatenate((total.counts, other.counts))
-    in_order = np.lexsort((callees, callers))
-    is_new = np.ones(len(in_order), bool)
-    is_new[1:] = (np.diff(callers[in_order]) != 0) | (np.diff(callees[in_order]) != 0)
-    group = np.cumsum(is_new) - 1
-    first = in_order[is_new]  # lexsort is stable: the first of each
-    sums = np.zeros(len(first), np.int64)
-    np.add.at(sums, group, counts[in_order])
-    by_place = np.argsort(first, kind="stable")
-    place = first[by_place]
-    return callers[place], callees[place], sums[by_place]
 
 
 def _refuse(path: Path, what: str) -> None:
