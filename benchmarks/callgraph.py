@@ -1,4 +1,4 @@
-"""Reports of gmon.out files beside GNU gprof: of one program, small and large, and of many ranks."""
+"""Reports of gmon.out files beside GNU gprof: a small program, a large one, and many ranks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(rounds: int) -> Table:
             folder = Path(name)
             program = profiled_program.build(folder, n_functions)
             files = profiled_program.write_files(program, folder, n_files, n_arcs)
-            commands = {
+            commands: dict[str, tuple[str | Path, ...]] = {
                 "gnomon callgraph": (_GNOMON, "callgraph", "-b", program, *files),
                 "  gprof": ("gprof", "-b", program, *files),
                 "  floor: Python with NumPy reads the files": (
