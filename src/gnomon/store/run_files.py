@@ -268,7 +268,9 @@ def _others_like(path: Path, ends: tuple[str, ...]) -> str:
 def stem_of(path: Path, readers: Sequence[Reader]) -> str:
     """Return the name of a file without the end that says its format."""
     ends = [end for one in readers for end in one.suffixes if path.name.lower().endswith(end)]
-    return path.name[: -len(max(ends, key=len))] if ends else path.name
+    # A name such as gmon.out is nothing but such an end.
+    stem = path.name[: -len(max(ends, key=len))] if ends else path.name
+    return stem or path.stem
 
 
 def _start(path: Path) -> bytes | None:

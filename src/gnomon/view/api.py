@@ -29,6 +29,7 @@ and what is in it. Values over repetitions are means. Typed arrays are as `packe
 | `GET /api/runs/ID/matrix?by=&of=&rows=BEGIN-END&columns=&cells=` | typed arrays: messages |
 | `GET /api/runs/ID/ranks?series=&sort=&order=&begin=&end=&bands=` | typed arrays: ranks |
 | `GET /api/runs/ID/sites?location=` | from where a rank calls MPI |
+| `GET /api/runs/ID/callgraph?metric=&e=&E=&f=&F=` | typed arrays: functions and calls |
 | `GET /api/runs/ID/table?name=&metrics=&location=&sort=&order=...` | rows, see `TableWanted` |
 | `GET /api/runs/ID/export?...&format=` | what the table shows, all of it, as a file: csv or json |
 | `GET /api/runs/ID/source?file=&choice=` | a source file that the run names |
@@ -59,6 +60,7 @@ from gnomon.store import source_files, table_limits
 from gnomon.store.reports.run_facts import killed_by
 from gnomon.view import (
     data_table,
+    graph_answers,
     node_details,
     rank_answers,
     request_params,
@@ -88,7 +90,7 @@ def routes(session: Session) -> list[Route]:
         "/nodeOfLine": tree_answers.node_of_line,
         "/activity": time_answers.activity, "/order": time_answers.order,
         "/matrix": rank_answers.matrix, "/ranks": rank_answers.ranks,
-        "/sites": rank_answers.sites,
+        "/sites": rank_answers.sites, "/callgraph": graph_answers.graph,
         "/table": api.table, "/export": api.export, "/source": api.source, "/lines": api.lines,
     }  # fmt: skip
     of_runs = [

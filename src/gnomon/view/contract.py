@@ -17,7 +17,12 @@ import numpy.typing as npt
 from gnomon.model.array_types import Floats, Ints
 from gnomon.model.region_kinds import RegionKind
 from gnomon.store.comparison import comparison_json
-from gnomon.view import contract_pictures, contract_ranks, contract_sources
+from gnomon.view import (
+    contract_callgraph,
+    contract_pictures,
+    contract_ranks,
+    contract_sources,
+)
 from gnomon.view.data_table import TableColumn
 from gnomon.view.node_kinds import NodeKind
 from gnomon.view.open_run import MergedPart
@@ -49,6 +54,8 @@ Source = contract_sources.Source
 MetricLines = contract_sources.MetricLines
 LineValues = contract_sources.LineValues
 # Of messages and ranks.
+GraphModule = contract_callgraph.GraphModule
+CallGraphData = contract_callgraph.CallGraphData
 Division = contract_ranks.Division
 Measure = contract_ranks.Measure
 HeaviestPair = contract_ranks.HeaviestPair

@@ -6,7 +6,9 @@ basic blocks.
 
 from __future__ import annotations
 
+import shutil
 import struct
+import subprocess
 import tracemalloc
 from pathlib import Path
 from random import Random
@@ -252,6 +254,19 @@ def test_a_file_alone_has_to_tell_of_its_program(
         for reader in run_files.READERS
     )
     assert import_file(lonely, "some", readers) == Path("some.gnomon")
+
+
+def test_the_program_that_ends_where_the_histogram_does(
+    profiled: tuple[Path, Path], tmp_path: Path
+) -> None:
+    program, file = profiled
+    shutil.copy(file, tmp_path)
+    shutil.copy(program, tmp_path / "wrote_it")
+    source = tmp_path / "other.c"
+    source.write_text("int main(void)\n{\n\treturn 0;\n}\n")
+    subprocess.run(["gcc", "-o", tmp_path / "other", source], check=True)
+    head = run_directory.find(str(tmp_path / "gmon.out")).head
+    assert head["command"] == [str(tmp_path / "wrote_it")]
 
 
 def damaged(chance: Random, whole: bytes) -> bytes:

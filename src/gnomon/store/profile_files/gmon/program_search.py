@@ -21,6 +21,8 @@ VARIABLE = "GNOMON_PROGRAM"
 """Names the program of gmon.out files that are given alone."""
 _USUAL = "a.out"
 _LOOKED_AT_MOST = 200
+_ENDS_OF_CODE = ("etext", "_etext", "__etext")
+_ROUNDED_BYTES = 64
 
 
 def program_beside(path: Path) -> Path:
@@ -38,9 +40,11 @@ def program_beside(path: Path) -> Path:
     with open_regular(path) as file:
         gmon = parse(path, whole_content(path, file, FORMAT))
     fitting = [one for one in _programs(path.parent) if _fits(one, gmon)]
-    usual = [one for one in fitting if one.path.name == _USUAL]
-    if len(usual or fitting) == 1:
-        return (usual or fitting)[0].path
+    # What is linked with -pg names the end of its code, where the histogram ends, too.
+    ending = [one for one in fitting if _ends_there(one, gmon)]
+    usual = [one for one in ending or fitting if one.path.name == _USUAL]
+    if len(usual or ending or fitting) == 1:
+        return (usual or ending or fitting)[0].path
     what = "no program in its folder fits it"
     if fitting:
         names = ", ".join(sorted(one.path.name for one in fitting)[:5])
@@ -50,6 +54,14 @@ def program_beside(path: Path) -> Path:
         f"program: gnomon callgraph PROGRAM {path.name}, gnomon import {path.name} --program "
         f"PROGRAM, or {VARIABLE}=PROGRAM"
     )
+
+
+def _ends_there(program: Program, gmon: GmonFile) -> bool:
+    symbols = program.symbols
+    shift = function_times.shift_of(program, gmon)
+    high = max(one.high for one in gmon.histograms) - shift
+    ends = [symbols.names.index(name) for name in _ENDS_OF_CODE if name in symbols.names]
+    return any(abs(high - int(symbols.start[end])) <= _ROUNDED_BYTES for end in ends)
 
 
 def _programs(folder: Path) -> Iterator[Program]:

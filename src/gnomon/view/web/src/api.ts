@@ -3,6 +3,7 @@
 
 import type {
   Activity,
+  CallGraphData,
   ComparisonDocument,
   Division,
   Folder,
@@ -187,6 +188,19 @@ export const getRanks = (id: string, query: RanksQuery, signal?: AbortSignal) =>
 /** From where a rank calls MPI. */
 export const getSites = (id: string, location: number) =>
   getJson<RankSites>(`api/runs/${id}/sites`, { location });
+
+export interface GraphQuery {
+  /** Number of the metric; the run's first one if absent. */
+  metric?: number | undefined;
+  /** Functions that are left out, as options of Xprofiler say it, with newlines between. */
+  e?: string | undefined;
+  E?: string | undefined;
+  f?: string | undefined;
+  F?: string | undefined;
+}
+/** Functions and the calls between them. */
+export const getCallGraph = (id: string, query: GraphQuery) =>
+  getArrays<CallGraphData>(`api/runs/${id}/callgraph`, { ...query });
 
 export interface TableQuery {
   name: string;

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import * as api from "./api";
 import type { Grouping, RunTitle } from "./api";
+import { CallGraphPage } from "./callgraph-page";
 import { CompareView } from "./compare-view";
 import { loadTree, notifyStateChanged, useLocations, useMetrics, useServerState, useRun } from "./api-cache";
 import { HelpDialog } from "./help-dialog";
@@ -25,6 +26,7 @@ import { Menu } from "./menu";
 const TITLES: Readonly<Record<View, string>> = {
   tree: "Tree and source",
   flame: "Flame graph",
+  callgraph: "Call graph",
   table: "Table",
   metrics: "Metrics",
   ranks: "Ranks",
@@ -34,6 +36,7 @@ const TITLES: Readonly<Record<View, string>> = {
 const LETTERS: Readonly<Record<View, string>> = {
   tree: "t",
   flame: "f",
+  callgraph: "l",
   table: "a",
   metrics: "m",
   ranks: "k",
@@ -239,7 +242,7 @@ interface CurrentViewProps {
 function CurrentView({ view, title, runs, baseline, asking }: CurrentViewProps) {
   const { params } = useRoute();
   // What was found out by comparing whole runs, and what ran, is of all of the time.
-  const isOfWindow = view !== "ranks" && view !== "compare" && view !== "run";
+  const isOfWindow = view !== "callgraph" && view !== "ranks" && view !== "compare" && view !== "run";
   const timed = isOfWindow ? windowedId(title.id, params) : title.id;
   const charged = windowedId(chargedId(title.id, params), params);
   // The largest answer is asked for first: it is on its way while the small ones are read.
@@ -298,6 +301,8 @@ function ViewOf({ view, viewProps, valueProps, runs }: ViewOfProps) {
       return <TreeView key={key} {...valueProps} />;
     case "flame":
       return <FlamePage key={key} {...valueProps} />;
+    case "callgraph":
+      return <CallGraphPage key={key} {...viewProps} />;
     case "table":
       return <TableView key={key} {...valueProps} />;
     case "metrics":

@@ -236,6 +236,56 @@ export interface LineValues {
   metrics: MetricLines[];
 }
 
+/** A program or library whose functions are in a call graph. */
+export interface GraphModule {
+  name: string;
+  /** Where it is; the name where that is not known. */
+  path: string;
+}
+
+/** The functions of a run and the calls between them, as `gnomon callgraph` has them. */
+export interface CallGraphData {
+  /** How many functions. */
+  n: number;
+  program: string;
+  metric: string;
+  unit: string;
+  how: string;
+  /** What the program has of the metric. */
+  whole: number;
+  /** What functions have themselves that the selection lets through. */
+  counted: number;
+  /** Of how many profiles it is the sum. */
+  files: number;
+  /** What calls came to follows from their numbers. */
+  isEstimated: boolean;
+  names: string[];
+  modules: GraphModule[];
+  /** Source files that functions name by number. */
+  sources: string[];
+  own: Float64Array;
+  /** With what they call, those of their own cycle left out. */
+  total: Float64Array;
+  /** From others; -1 where nobody counted them. */
+  calls: Float64Array;
+  selfCalls: Float64Array;
+  /** Number of the cycle, 0 for none. */
+  cycle: Int32Array;
+  /** The number in brackets of reports: those with most first. */
+  index: Int32Array;
+  module: Int32Array;
+  source: Int32Array;
+  line: Int32Array;
+  /** Not greyed by what was left out. */
+  isShown: Uint8Array;
+  caller: Int32Array;
+  callee: Int32Array;
+  /** -1 where nobody counted them. */
+  arcCalls: Float64Array;
+  /** What these calls came to; 0 within a cycle. */
+  arcTotal: Float64Array;
+}
+
 /** A sender and a receiver. */
 export interface HeaviestPair {
   sender: string;

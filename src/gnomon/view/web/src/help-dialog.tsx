@@ -7,7 +7,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
   [
     "Everywhere",
     [
-      ["g t, g f, g a, g m, g k, g c, g r", "tree, flame graph, table, metrics, ranks, compare, run (also 1 to 7)"],
+      ["g t, g f, g l, g a, g m, g k, g c, g r", "tree, flame graph, call graph, table, metrics, ranks, compare, run (also 1 to 8)"],
       ["/", "filter"],
       ["o", "open a run"],
       ["d", "bright or dark"],
@@ -39,6 +39,17 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
       ["Shift-F10, right click", "callers and callees, source, hide, fold"],
       ["n N", "next, previous match of the search"],
       ["Tab to the band, ← → Home End", "move an end of the window, with Shift by a tenth"],
+    ],
+  ],
+  [
+    "Call graph",
+    [
+      ["↑ ↓ ← →", "to the caller, the callee with most, the box beside"],
+      ["Home", "to the function with most"],
+      ["a; c", "the next call of the function; its library"],
+      ["Enter, right click", "menu of the function, call or library"],
+      ["+ - 0, wheel", "zoom in, out; all of it"],
+      ["/", "locate a function by name"],
     ],
   ],
   [

@@ -1,0 +1,90 @@
+"""Answers about call graphs: functions, calls and cycles of a run."""
+
+from __future__ import annotations
+
+import numpy as np
+from starlette.responses import Response
+
+from gnomon.callgraph.call_graph import CallGraph, call_graph
+from gnomon.callgraph.call_profile import CallProfile
+from gnomon.callgraph.run_profile import call_profile_of_run
+from gnomon.callgraph.selection import Selection
+from gnomon.capabilities import readers
+from gnomon.errors import UsageError
+from gnomon.model.array_types import Ints
+from gnomon.store import run_directory
+from gnomon.store.run import Run
+from gnomon.view import request_params
+from gnomon.view.open_run import OpenRun
+from gnomon.view.request_params import QueryParams
+from gnomon.view.tree_answers import packed
+
+_NAMES_MOST = 100
+
+
+def graph(opened: OpenRun, asked: QueryParams) -> Response:
+    """Return the call graph of a run; names of functions in parameters have newlines between.
+
+    Raises:
+        UsageError: it is a combination, has no functions, or not those that were named.
+        RunDirectoryError: it cannot be read.
+    """
+    if opened.parts:
+        raise UsageError(f"{opened.title}: a combination has no call graph; choose one of its runs")
+    number = request_params.integer(asked, "metric", -1)
+    metric = opened.metric(number).name if number >= 0 else ""
+    run: Run = opened.once(
+        "run of tables", lambda: run_directory.find(opened.path, readers=readers())
+    )
+    profile: CallProfile = opened.once(
+        ("call profile", metric), lambda: call_profile_of_run(run, metric)
+    )
+    hidden, dropped, shown, counted = (_names(asked, name) for name in ("e", "E", "f", "F"))
+    chosen = Selection(hidden, dropped, shown, counted, by_chapter=True)
+    made: CallGraph = opened.once(
+        ("call graph", metric, chosen), lambda: call_graph(profile, chosen)
+    )
+    return _answer(run, made)
+
+
+def _names(asked: QueryParams, name: str) -> tuple[str, ...]:
+    names = tuple(one for one in asked.get(name, "").split("\n") if one)
+    if len(names) > _NAMES_MOST:
+        raise UsageError(f"-{name}: more than {_NAMES_MOST} functions")
+    return names
+
+
+def _answer(run: Run, made: CallGraph) -> Response:
+    profile = made.profile
+    n = made.n_functions
+    per_unit = profile.metric.per_unit
+    modules, module = _numbered(profile.module)
+    sources, source = _numbered(profile.file)
+    paths = {str(name): str(path) for name, path in run.query("SELECT name, path FROM modules")}
+    header = {
+        "n": n, "program": profile.program, "metric": profile.metric.name,
+        "unit": profile.metric.unit, "how": profile.metric.how,
+        "whole": profile.whole / per_unit, "counted": made.counted / per_unit,
+        "files": profile.n_files, "isEstimated": not profile.has_totals,
+        "names": list(profile.title),
+        "modules": [{"name": name, "path": paths.get(name) or name} for name in modules],
+        "sources": sources,
+    }  # fmt: skip
+    arrays = {
+        "own": made.own[:n] / per_unit, "total": made.total[:n] / per_unit,
+        "calls": made.calls[:n].astype(np.float64),
+        "selfCalls": made.self_calls[:n].astype(np.float64),
+        "cycle": made.cycle, "index": made.index[:n], "module": module, "source": source,
+        "line": profile.line, "isShown": made.is_shown[:n].astype(np.uint8),
+        "caller": profile.caller, "callee": profile.callee,
+        "arcCalls": profile.calls.astype(np.float64),
+        "arcTotal": (made.arc_own + made.arc_children) / per_unit,
+    }  # fmt: skip
+    return packed(header, arrays)
+
+
+def _numbered(texts: tuple[str, ...]) -> tuple[list[str], Ints]:
+    """Return different texts, and the number of each one's."""
+    numbers: dict[str, int] = {}
+    column = [numbers.setdefault(text, len(numbers)) for text in texts]
+    return list(numbers), np.array(column, np.int32)
