@@ -1,0 +1,234 @@
+// Where arcs pass the rows between their boxes: through gaps between items, or passages kept free.
+
+import type { Item, Row } from "./layout-items";
+import { spaced } from "./layout-spacing";
+
+/** What an arc passes from its upper box to its lower one, as arrays over all arcs. */
+export interface Passages {
+  /** Of each arc: where its passages begin, and behind those of the last. */
+  readonly start: Int32Array;
+  readonly x: Float64Array;
+  /** The row that is passed; equal where only x is bounded. */
+  readonly top: Float64Array;
+  readonly bottom: Float64Array;
+  /** Between these x nothing is in the way. */
+  readonly low: Float64Array;
+  readonly high: Float64Array;
+  /** Passages with the same number are in one gap; below -1 in one trunk; -1 is alone. */
+  readonly gap: Int32Array;
+}
+
+/** An arc between two boxes that are not the same. */
+export interface Ends {
+  readonly upper: Item;
+  readonly lower: Item;
+}
+
+const STRAIGHTENED = 6;
+const LANE = 5;
+
+/** Find the passages of each arc; null for arcs without rows between, as loops. */
+export function passages(ends: readonly (Ends | null)[], chains: readonly (Item[] | null)[], gapX: number): Passages {
+  const found = new Finder(gapX);
+  const start = new Int32Array(ends.length + 1);
+  ends.forEach((each, arc) => {
+    if (each) found.find(each, chains[arc]!);
+    start[arc + 1] = found.x.length;
+  });
+  return {
+    start,
+    x: Float64Array.from(found.x),
+    top: Float64Array.from(found.top),
+    bottom: Float64Array.from(found.bottom),
+    low: Float64Array.from(found.low),
+    high: Float64Array.from(found.high),
+    gap: Int32Array.from(found.gap),
+  };
+}
+
+class Finder {
+  readonly x: number[] = [];
+  readonly top: number[] = [];
+  readonly bottom: number[] = [];
+  readonly low: number[] = [];
+  readonly high: number[] = [];
+  readonly gap: number[] = [];
+  private readonly gapsOfRow = new Map<Row, number>();
+  private readonly trunks = new Map<Item, number>();
+  private gaps = 0;
+  // Where the arc is, and where it leads.
+  private atX = 0;
+  private atY = 0;
+  private toX = 0;
+  private toY = 0;
+
+  constructor(private readonly gapX: number) {}
+
+  find({ upper, lower }: Ends, chain: Item[] | null): void {
+    const above = ancestors(upper);
+    const below = ancestors(lower);
+    while (above.length > 1 && below.length > 1 && above.at(-2) === below.at(-2)) {
+      above.pop();
+      below.pop();
+    }
+    const common = above.pop()!;
+    below.pop();
+    this.atX = upper.x + upper.width / 2;
+    this.atY = upper.y + upper.height;
+    this.toX = lower.x + lower.width / 2;
+    this.toY = lower.y;
+    above.forEach((item, step) => {
+      if (step > 0) this.column(item, item.y + item.height, bottomOfRow(item));
+      const within = above[step + 1];
+      if (within) this.rows(within, item.row + 1, within.rows!.length, null);
+    });
+    const first = above.at(-1)!.row + 1;
+    this.rows(common, first, below.at(-1)!.row, chain);
+    for (let step = below.length - 1; step >= 0; step--) {
+      const item = below[step]!;
+      if (step === 0) break;
+      this.column(item, topOfRow(item), item.y);
+      this.rows(item, 0, below[step - 1]!.row, null);
+    }
+  }
+
+  private rows(group: Item, first: number, end: number, chain: Item[] | null): void {
+    for (let at = first; at < end; at++) {
+      const row = group.rows![at]!;
+      const passage = chain?.[at - first];
+      if (passage && passage.row === at && passage.parent === group) this.trunk(passage, row);
+      else this.between(group, row);
+    }
+  }
+
+  /** Above or below a group that has its row not for itself. */
+  private column(item: Item, top: number, bottom: number): void {
+    const margin = Math.min(this.gapX / 4, item.width / 4);
+    this.add(top, bottom, item.x + margin, item.x + item.width - margin, -1);
+  }
+
+  private trunk(passage: Item, row: Row): void {
+    const middle = passage.x + passage.width / 2;
+    if (passage.shared < 2) {
+      this.add(row.top, row.bottom, middle - this.gapX / 8, middle + this.gapX / 8, -1);
+      return;
+    }
+    let trunk = this.trunks.get(passage);
+    if (trunk === undefined) this.trunks.set(passage, (trunk = -2 - this.trunks.size));
+    this.add(row.top, row.bottom, middle, middle, trunk);
+  }
+
+  private between(group: Item, row: Row): void {
+    const { items } = row;
+    let gaps = this.gapsOfRow.get(row);
+    if (gaps === undefined) {
+      this.gapsOfRow.set(row, (gaps = this.gaps));
+      this.gaps += items.length + 1;
+    }
+    const ideal = this.ideal((row.top + row.bottom) / 2);
+    // The first item that ends to the right of there.
+    let [first, end] = [0, items.length];
+    while (first < end) {
+      const middle = (first + end) >> 1;
+      if (items[middle]!.x + items[middle]!.width <= ideal) first = middle + 1;
+      else end = middle;
+    }
+    let index = first;
+    const hit = items[first];
+    if (hit && hit.x < ideal) {
+      // On the side where the way is shorter, and of these the nearer.
+      const way = (x: number): number => Math.abs(x - this.atX) + Math.abs(x - this.toX) + Math.abs(x - ideal) / 2;
+      if (way(hit.x + hit.width) < way(hit.x)) index += 1;
+    }
+    const left = items[index - 1];
+    const right = items[index];
+    const low = left ? left.x + left.width : group.x - this.gapX / 2;
+    const high = right ? right.x : group.x + group.width + this.gapX / 2;
+    const margin = Math.min(this.gapX / 4, Math.max(0, high - low) / 4);
+    this.add(row.top, row.bottom, low + margin, high - margin, gaps + index);
+  }
+
+  private add(top: number, bottom: number, low: number, high: number, gap: number): void {
+    const x = Math.min(Math.max(this.ideal((top + bottom) / 2), low), high);
+    this.x.push(x);
+    this.top.push(top);
+    this.bottom.push(bottom);
+    this.low.push(low);
+    this.high.push(high);
+    this.gap.push(gap);
+    this.atX = x;
+    this.atY = bottom;
+  }
+
+  private ideal(y: number): number {
+    const rest = this.toY - this.atY;
+    return rest > 0 ? this.atX + ((this.toX - this.atX) * (y - this.atY)) / rest : this.toX;
+  }
+}
+
+function ancestors(item: Item): Item[] {
+  const found: Item[] = [];
+  for (let each: Item | null = item; each; each = each.parent) found.push(each);
+  return found;
+}
+
+function topOfRow(item: Item): number {
+  return item.parent?.rows?.[item.row]?.top ?? item.y;
+}
+
+function bottomOfRow(item: Item): number {
+  return item.parent?.rows?.[item.row]?.bottom ?? item.y + item.height;
+}
+
+/** Where arcs begin and end, and the rows of their boxes, which they leave straight. */
+export interface ArcEnds {
+  readonly startX: Float64Array;
+  readonly startY: Float64Array;
+  readonly endX: Float64Array;
+  readonly endY: Float64Array;
+}
+
+/** Pull arcs straight as far as there is room in the gaps that they pass. */
+export function straighten({ start, x, top, bottom, low, high }: Passages, ends: ArcEnds): void {
+  for (let arc = 0; arc + 1 < start.length; arc++) {
+    const [first, end] = [start[arc]!, start[arc + 1]!];
+    for (let round = 0; round < STRAIGHTENED; round++) {
+      for (let step = first; step < end; step++) {
+        // There and back, so that both ends count alike.
+        const at = round % 2 === 0 ? step : end - 1 - (step - first);
+        const x0 = at === first ? ends.startX[arc]! : x[at - 1]!;
+        const y0 = at === first ? ends.startY[arc]! : bottom[at - 1]!;
+        const x1 = at === end - 1 ? ends.endX[arc]! : x[at + 1]!;
+        const y1 = at === end - 1 ? ends.endY[arc]! : top[at + 1]!;
+        const y = (top[at]! + bottom[at]!) / 2;
+        const ideal = y1 > y0 ? x0 + ((x1 - x0) * (y - y0)) / (y1 - y0) : (x0 + x1) / 2;
+        x[at] = Math.min(Math.max(ideal, low[at]!), high[at]!);
+      }
+    }
+  }
+}
+
+/** Put arcs that pass one gap beside each other. */
+export function intoLanes({ start, x, low, high, gap }: Passages, ends: ArcEnds): void {
+  const aside = new Float64Array(x.length);
+  for (let arc = 0; arc + 1 < start.length; arc++) {
+    for (let at = start[arc]!; at < start[arc + 1]!; at++) {
+      aside[at] =
+        (at === start[arc] ? ends.startX[arc]! : x[at - 1]!) +
+        (at + 1 === start[arc + 1] ? ends.endX[arc]! : x[at + 1]!);
+    }
+  }
+  const order = Array.from(x, (_, at) => at)
+    .filter((at) => gap[at]! >= 0)
+    .sort((a, b) => gap[a]! - gap[b]! || x[a]! - x[b]! || aside[a]! - aside[b]! || a - b);
+  for (let first = 0, end = 0; first < order.length; first = end) {
+    while (end < order.length && gap[order[end]!] === gap[order[first]!]) end += 1;
+    if (end - first < 2) continue;
+    const lanes = order.slice(first, end);
+    const [from, to] = [low[lanes[0]!]!, high[lanes[0]!]!];
+    const wanted = Float64Array.from(lanes, (at) => x[at]!);
+    const lane = Math.min(LANE, Math.max(0, to - from) / (lanes.length - 1));
+    spaced(wanted, new Float64Array(lanes.length).fill(1), new Float64Array(lanes.length).fill(lane), from, to);
+    lanes.forEach((at, index) => (x[at] = Math.min(Math.max(wanted[index]!, from), to)));
+  }
+}

@@ -1,0 +1,134 @@
+// Arcs as curves: where they begin and end at boxes, what they pass, loops, places for labels.
+
+import { CurveWriter } from "./layout-curves";
+import type { Item } from "./layout-items";
+import { type ArcEnds, type Ends, type Passages, intoLanes, passages, straighten } from "./layout-passages";
+import { spaced } from "./layout-spacing";
+
+interface Graph {
+  readonly width: Float64Array;
+  readonly height: Float64Array;
+  readonly from: Int32Array;
+  readonly to: Int32Array;
+  readonly gapX: number;
+}
+
+export interface Routes {
+  readonly routeStart: Int32Array;
+  readonly points: Float32Array;
+  readonly labelX: Float32Array;
+  readonly labelY: Float32Array;
+}
+
+/** How far towards the other end of an arc its end is from the middle of the box. */
+const TOWARDS = 0.3;
+/** The part of a box's side that arcs use, and the most between two of them. */
+const SIDE = 0.7;
+const APART = 12;
+
+/** Curves of all arcs between boxes that have their places. */
+export function routed(graph: Graph, boxes: readonly Item[], chains: readonly (Item[] | null)[]): Routes {
+  const { from, to, width, gapX } = graph;
+  const m = from.length;
+  const upward = new Uint8Array(m);
+  const ends: (Ends | null)[] = Array.from(from, (tail, arc) => {
+    const head = to[arc]!;
+    if (tail === head) return null;
+    upward[arc] = Number(below(boxes[tail]!, boxes[head]!));
+    const [upper, lower] = upward[arc] ? [head, tail] : [tail, head];
+    return { upper: boxes[upper]!, lower: boxes[lower]! };
+  });
+  const middle = (item: Item): number => item.x + width[item.box]! / 2;
+  const arcEnds: ArcEnds = {
+    startX: Float64Array.from(ends, (each) => (each ? middle(each.upper) : 0)),
+    startY: Float64Array.from(ends, (each) => (each ? each.upper.parent!.rows![each.upper.row]!.bottom : 0)),
+    endX: Float64Array.from(ends, (each) => (each ? middle(each.lower) : 0)),
+    endY: Float64Array.from(ends, (each) => (each ? each.lower.parent!.rows![each.lower.row]!.top : 0)),
+  };
+  const passed = passages(ends, chains, gapX);
+  straighten(passed, arcEnds);
+  ports(ends, passed, arcEnds, width);
+  straighten(passed, arcEnds);
+  intoLanes(passed, arcEnds);
+
+  const writer = new CurveWriter(m);
+  const callees = new Int32Array(boxes.length);
+  const callers = new Int32Array(boxes.length);
+  for (let arc = 0; arc < m; arc++) {
+    callees[from[arc]!]! += 1;
+    callers[to[arc]!]! += 1;
+  }
+  const loops = new Int32Array(boxes.length);
+  for (let arc = 0; arc < m; arc++) {
+    const each = ends[arc];
+    const [tail, head] = [from[arc]!, to[arc]!];
+    if (!each) {
+      const box = boxes[tail]!;
+      writer.loop(arc, box.x + width[tail]!, box.y, box.height, gapX * 0.8 ** loops[tail]!++);
+      continue;
+    }
+    // Where fewer arcs come together its label has more room.
+    const atHead = callees[tail]! >= callers[head]!;
+    const reversed = upward[arc] === 1;
+    const lowerEnd = atHead !== reversed;
+    writer.arc(arc, each.upper.y + each.upper.height, each.lower.y, passed, arcEnds, reversed, lowerEnd);
+  }
+  return writer.routes();
+}
+
+/** Whether one box is in a lower row than another, of the group that has both. */
+function below(one: Item, other: Item): boolean {
+  const rows = new Map<Item, number>();
+  for (let each = one; each.parent; each = each.parent) rows.set(each.parent, each.row);
+  for (let each = other; each.parent; each = each.parent) {
+    const row = rows.get(each.parent);
+    if (row !== undefined) return row > each.row;
+  }
+  return false;
+}
+
+/** Give each arc its places on the sides of its boxes, in the order of where it goes. */
+function ports(ends: readonly (Ends | null)[], { start, x, gap }: Passages, arcEnds: ArcEnds, width: Float64Array): void {
+  // Two for each arc: at the bottom of its upper box, at the top of its lower one.
+  const box = new Int32Array(2 * ends.length).fill(-1);
+  const aside = new Float64Array(2 * ends.length);
+  const trunk = new Int32Array(2 * ends.length);
+  ends.forEach((each, arc) => {
+    if (!each) return;
+    const [first, last] = [start[arc]!, start[arc + 1]! - 1];
+    const none = last < first;
+    box[2 * arc] = 2 * each.upper.box;
+    box[2 * arc + 1] = 2 * each.lower.box + 1;
+    aside[2 * arc] = none ? arcEnds.endX[arc]! : x[first]!;
+    aside[2 * arc + 1] = none ? arcEnds.startX[arc]! : x[last]!;
+    trunk[2 * arc] = none ? 0 : Math.min(gap[first]!, 0);
+    trunk[2 * arc + 1] = none ? 0 : Math.min(gap[last]!, 0);
+  });
+  const order = Array.from(box, (_, at) => at)
+    .filter((at) => box[at]! >= 0)
+    .sort((a, b) => box[a]! - box[b]! || aside[a]! - aside[b]! || trunk[a]! - trunk[b]! || a - b);
+  for (let first = 0, end = 0; first < order.length; first = end) {
+    while (end < order.length && box[order[end]!] === box[order[first]!]) end += 1;
+    const groups: number[][] = [];
+    for (let at = first; at < end; at++) {
+      const port = order[at]!;
+      const last = groups.at(-1);
+      if (last && trunk[port]! < -1 && trunk[last[0]!] === trunk[port]) last.push(port);
+      else groups.push([port]);
+    }
+    const side = box[order[first]!]!;
+    const wide = width[side >> 1]!;
+    const arc = order[first]! >> 1;
+    const middle = side % 2 === 0 ? arcEnds.startX[arc]! : arcEnds.endX[arc]!;
+    const half = (SIDE * wide) / 2;
+    const wanted = Float64Array.from(groups, (group) =>
+      Math.min(Math.max(middle + TOWARDS * (aside[group[0]!]! - middle), middle - half), middle + half),
+    );
+    const apart = Math.min(APART, (2 * half) / Math.max(1, groups.length - 1));
+    const ones = new Float64Array(groups.length).fill(1);
+    spaced(wanted, ones, new Float64Array(groups.length).fill(apart), middle - half, middle + half);
+    groups.forEach((group, index) => {
+      for (const port of group) (port % 2 === 0 ? arcEnds.startX : arcEnds.endX)[port >> 1] = wanted[index]!;
+    });
+  }
+}
