@@ -5,7 +5,7 @@
 #
 # BUILD is the environment that Gnomon was built with (.venv). Below PREFIX come:
 #
-#   bin/                   gnomon, hpmcount, hpmstat, peekperf
+#   bin/                   gnomon, hpmcount, hpmstat, peekperf, xprofiler
 #   lib/gnomon/            the Python environment that they run in, of the versions that are pinned
 #   lib/, include/         libgnomon, libhpm and libhpm_plugin, with pkg-config and CMake files
 #   share/gnomon/fortran/  the Fortran modules' sources
@@ -45,7 +45,7 @@ fi
 "$(cat "$work/python")" -m venv --clear "$environment"
 "$environment/bin/python" -m pip --disable-pip-version-check install -qq \
 	-c packaging/requirements.txt "$work"/gnomon-*.whl
-for command in gnomon hpmcount hpmstat peekperf; do
+for command in gnomon hpmcount hpmstat peekperf xprofiler Xprofiler; do
 	ln -sf "../lib/gnomon/bin/$command" "$prefix/bin/$command"
 done
 
@@ -62,12 +62,12 @@ bash=$prefix/share/bash-completion/completions
 zsh=$prefix/share/zsh/site-functions
 mkdir -p "$bash" "$zsh"
 "$prefix/bin/gnomon" completion bash >"$bash/gnomon"
-for command in hpmcount hpmstat peekperf; do
+for command in hpmcount hpmstat peekperf xprofiler; do
 	ln -sf gnomon "$bash/$command"
 done
 "$prefix/bin/gnomon" completion zsh >"$zsh/_gnomon"
 
-printf 'installed below %s: gnomon, hpmcount, hpmstat, peekperf, libgnomon, libhpm, libhpm_plugin\n' "$prefix"
+printf 'installed below %s: gnomon, hpmcount, hpmstat, peekperf, xprofiler, libgnomon, libhpm, libhpm_plugin\n' "$prefix"
 case ":$PATH:" in
 *":$prefix/bin:"*) echo "try: gnomon doctor" ;;
 *) echo "try: $prefix/bin/gnomon doctor" ;;

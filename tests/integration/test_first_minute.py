@@ -96,7 +96,7 @@ def test_make_install(tmp_path: Path) -> None:
     done = run("make", "install", f"PREFIX={prefix}", cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == f"try: {prefix}/bin/gnomon doctor"
-    for command in ("gnomon", "hpmcount", "hpmstat", "peekperf"):
+    for command in ("gnomon", "hpmcount", "hpmstat", "peekperf", "xprofiler", "Xprofiler"):
         assert run(prefix / "bin" / command, "--help").returncode == 0
     assert run(prefix / "bin" / "gnomon", "count", "--", "sh", "-c", "exit 5").returncode == 5
     (tmp_path / "prog.c").write_text(PROGRAM)

@@ -12,6 +12,8 @@ from gnomon.cli.main import (
     parser,
     peekperf,
     peekperf_script,
+    xprofiler,
+    xprofiler_script,
 )
 
 __all__ = [
@@ -24,4 +26,6 @@ __all__ = [
     "parser",
     "peekperf",
     "peekperf_script",
+    "xprofiler",
+    "xprofiler_script",
 ]

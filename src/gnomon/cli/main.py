@@ -68,7 +68,7 @@ COMMAND_GROUPS = {
 COMMANDS = {name: line for group in COMMAND_GROUPS.values() for name, line in group.items()}
 # A module cannot be called as this one is.
 _MODULES = {"import": "import_file"}
-OTHER_NAMES = ("hpmcount", "hpmstat", "peekperf")
+OTHER_NAMES = ("hpmcount", "hpmstat", "peekperf", "xprofiler")
 """Commands of their own, each with a parser like the others."""
 
 
@@ -102,6 +102,12 @@ def peekperf(arguments: Sequence[str] | None = None) -> int:
     return _guarded("peekperf", lambda: _execute("peekperf", words))
 
 
+def xprofiler(arguments: Sequence[str] | None = None) -> int:
+    """Run `xprofiler`, the classical name of the call graph's page, and return its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    return _guarded("xprofiler", lambda: _execute("xprofiler", words))
+
+
 def gnomon_script() -> NoReturn:
     """Be the `gnomon` command."""
     _run_and_exit(main)
@@ -120,6 +126,11 @@ def hpmstat_script() -> NoReturn:
 def peekperf_script() -> NoReturn:
     """Be the `peekperf` command."""
     _run_and_exit(peekperf)
+
+
+def xprofiler_script() -> NoReturn:
+    """Be the `xprofiler` command."""
+    _run_and_exit(xprofiler)
 
 
 def _run_and_exit(command: Callable[[], int]) -> NoReturn:

@@ -60,9 +60,14 @@ class Source(NamedTuple):
 
 
 class Folders:
-    """Directories in which the user lets us look for sources; may be used from any thread."""
+    """Directories in which the user lets us look for sources; may be used from any thread.
 
-    def __init__(self, folders: Iterable[Path] = ()) -> None:
+    Attributes:
+        preferred: those that go before the place that the run names; None for none.
+    """
+
+    def __init__(self, folders: Iterable[Path] = (), preferred: Folders | None = None) -> None:
+        self.preferred = preferred
         self._lock = threading.Lock()
         self._folders: dict[str, dict[str, list[str]]] = {}
         for folder in folders:
@@ -176,6 +181,9 @@ def find(
     if not choice and (data := packed(file)) is not None:
         state, why = _state(file, data, 0, head)
         return Source(file, "", data.decode(errors="replace"), kind, state, why)
+    preferred = folders.preferred
+    if preferred is not None and not choice and len(first := preferred.candidates(file)) == 1:
+        return _read(file, first[0], kind, head, inside=preferred.names())
     own = file if file.startswith("/") else os.path.join(_directory(head), file)  # noqa: PTH118
     candidates = folders.candidates(file)
     if choice:

@@ -41,10 +41,10 @@ def graph(opened: OpenRun, asked: QueryParams) -> Response:
     )
     hidden, dropped, shown, counted = (_names(asked, name) for name in ("e", "E", "f", "F"))
     chosen = Selection(hidden, dropped, shown, counted, by_chapter=True)
-    made: CallGraph = opened.once(
+    whole: CallGraph = opened.once(
         ("call graph", metric, chosen), lambda: call_graph(profile, chosen)
     )
-    return _answer(run, made)
+    return _answer(run, whole)
 
 
 def _names(asked: QueryParams, name: str) -> tuple[str, ...]:
@@ -54,9 +54,9 @@ def _names(asked: QueryParams, name: str) -> tuple[str, ...]:
     return names
 
 
-def _answer(run: Run, made: CallGraph) -> Response:
-    profile = made.profile
-    n = made.n_functions
+def _answer(run: Run, graph_: CallGraph) -> Response:
+    profile = graph_.profile
+    n = graph_.n_functions
     per_unit = profile.metric.per_unit
     modules, module = _numbered(profile.module)
     sources, source = _numbered(profile.file)
@@ -64,21 +64,21 @@ def _answer(run: Run, made: CallGraph) -> Response:
     header = {
         "n": n, "program": profile.program, "metric": profile.metric.name,
         "unit": profile.metric.unit, "how": profile.metric.how,
-        "whole": profile.whole / per_unit, "counted": made.counted / per_unit,
+        "whole": profile.whole / per_unit, "counted": graph_.counted / per_unit,
         "files": profile.n_files, "isEstimated": not profile.has_totals,
         "names": list(profile.title),
         "modules": [{"name": name, "path": paths.get(name) or name} for name in modules],
         "sources": sources,
     }  # fmt: skip
     arrays = {
-        "own": made.own[:n] / per_unit, "total": made.total[:n] / per_unit,
-        "calls": made.calls[:n].astype(np.float64),
-        "selfCalls": made.self_calls[:n].astype(np.float64),
-        "cycle": made.cycle, "index": made.index[:n], "module": module, "source": source,
-        "line": profile.line, "isShown": made.is_shown[:n].astype(np.uint8),
+        "own": graph_.own[:n] / per_unit, "total": graph_.total[:n] / per_unit,
+        "calls": graph_.calls[:n].astype(np.float64),
+        "selfCalls": graph_.self_calls[:n].astype(np.float64),
+        "cycle": graph_.cycle, "index": graph_.index[:n], "module": module, "source": source,
+        "line": profile.line, "isShown": graph_.is_shown[:n].astype(np.uint8),
         "caller": profile.caller, "callee": profile.callee,
         "arcCalls": profile.calls.astype(np.float64),
-        "arcTotal": (made.arc_own + made.arc_children) / per_unit,
+        "arcTotal": (graph_.arc_own + graph_.arc_children) / per_unit,
     }  # fmt: skip
     return packed(header, arrays)
 

@@ -57,7 +57,10 @@ class Session:
         problems: what could not be opened at the start.
     """
 
-    def __init__(self, *, sources: Sequence[Path] = (), sources_before_asking: int = 15) -> None:
+    def __init__(
+        self, *, sources: Sequence[Path] = (), preferred_sources: Sequence[Path] = (),
+        sources_before_asking: int = 15,
+    ) -> None:  # fmt: skip
         from gnomon.store.source_files import Folders
 
         self._opened: dict[str, OpenRun] = {}
@@ -66,7 +69,8 @@ class Session:
         self._lock = threading.Lock()
         self._charging = threading.Lock()
         self._numbers = 0
-        self.folders = Folders(sources)
+        preferred = Folders(preferred_sources) if preferred_sources else None
+        self.folders = Folders(sources, preferred)
         self.sources_before_asking = sources_before_asking
         self.problems: list[str] = []
 

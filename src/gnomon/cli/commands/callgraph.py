@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from gnomon.callgraph.call_graph import CallGraph
     from gnomon.callgraph.inputs import GraphInput
+    from gnomon.callgraph.selection import Selection
 
 REPORTS = {
     "flat": "functions by what they have themselves",
@@ -106,9 +107,24 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: there is no such report or function, or files do not fit together.
         GnomonError: a file cannot be read or written.
     """
+    from gnomon.callgraph.selection import Selection
+
+    selection = Selection(
+        tuple(arguments.hidden), tuple(arguments.dropped), tuple(arguments.shown),
+        tuple(arguments.counted),
+    )  # fmt: skip
+    return print_reports(arguments, selection)
+
+
+def print_reports(arguments: argparse.Namespace, selection: Selection) -> int:
+    """Print reports of the files that were named, and return 0.
+
+    Raises:
+        UsageError: there is no such report or function, or files do not fit together.
+        GnomonError: a file cannot be read or written.
+    """
     from gnomon.callgraph.call_graph import call_graph
     from gnomon.callgraph.inputs import read_inputs
-    from gnomon.callgraph.selection import Selection
     from gnomon.capabilities import readers
     from gnomon.cli.terminal.progress import file_progress
 
@@ -120,13 +136,9 @@ def run(arguments: argparse.Namespace) -> int:
         by_file="statistics" in reports, with_unused=arguments.with_unused,
     )  # fmt: skip
     if arguments.sum:
-        _write_sum(read)
+        write_sum(read)
     if not reports:
         return 0
-    selection = Selection(
-        tuple(arguments.hidden), tuple(arguments.dropped), tuple(arguments.shown),
-        tuple(arguments.counted),
-    )  # fmt: skip
     profile = read.profile
     if arguments.is_mangled:
         profile = replace(profile, title=profile.name)
@@ -156,7 +168,13 @@ def _reports(arguments: argparse.Namespace) -> tuple[str, ...]:
     return () if arguments.sum else _USUAL
 
 
-def _write_sum(read: GraphInput) -> None:
+def write_sum(read: GraphInput) -> None:
+    """Write gmon.sum.
+
+    Raises:
+        UsageError: the input was no gmon.out files.
+        GnomonError: it cannot be written.
+    """
     from gnomon.callgraph.gmon_profile import sum_bytes
     from gnomon.cli.terminal.piecewise_output import write_bytes
 

@@ -15,7 +15,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon completion`."""
     p = Parser(
         prog="gnomon completion",
-        description="Print completion of gnomon, hpmcount, hpmstat and peekperf for a shell.",
+        description="Print completion of gnomon, hpmcount, hpmstat, peekperf and xprofiler.",
         epilog="bash: gnomon completion bash > ~/.local/share/bash-completion/completions/gnomon",
     )
     p.add_argument("shell", choices=("bash", "zsh"), help="the shell")

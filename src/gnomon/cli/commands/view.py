@@ -73,9 +73,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def serve(
-    arguments: argparse.Namespace, paths: Sequence[str], *, combined: bool, asking: int
-) -> int:
+    arguments: argparse.Namespace, paths: Sequence[str], *, combined: bool, asking: int,
+    page: str = "", preferred: Sequence[Path] = (),
+) -> int:  # fmt: skip
     """Open the named runs, print the address, and answer until a signal arrives.
+
+    Args:
+        arguments: those of `add_options`.
+        paths: of the runs.
+        combined: several become one.
+        asking: source files that the page opens before it asks.
+        page: that the address names, as "#/table"; "" for the first one.
+        preferred: where sources are looked for before the places that runs name.
 
     Raises:
         GnomonError: nothing of it can be opened, or the server cannot start.
@@ -87,13 +96,16 @@ def serve(
     from gnomon.view.server import Server
     from gnomon.view.session import Session
 
-    session = Session(sources=list(map(Path, arguments.sources)), sources_before_asking=asking)
+    session = Session(
+        sources=list(map(Path, arguments.sources)), preferred_sources=preferred,
+        sources_before_asking=asking,
+    )  # fmt: skip
     _open(session.open, session.problems, paths, combined=combined)
     for problem in session.problems:
         print(f"gnomon view: {printable(problem)}", file=sys.stderr)
     server = Server(session, arguments.port)
     combinations = [one.id for one in session.runs() if one.kind == "combined"]
-    place = f"#/tree?run={combinations[-1]}" if combinations else ""
+    place = f"#/tree?run={combinations[-1]}" if combinations else page
     _tell(server.address, place, browser=not arguments.no_browser)
     try:
         server.run()

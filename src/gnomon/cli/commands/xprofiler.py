@@ -1,0 +1,180 @@
+"""`xprofiler`: the classical name of the call graph in the browser, with Xprofiler's options."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gnomon.cli.commands import callgraph, view
+from gnomon.cli.terminal.argument_help import Parser
+from gnomon.errors import UsageError
+
+if TYPE_CHECKING:
+    from gnomon.callgraph.inputs import GraphInput
+    from gnomon.callgraph.xprofiler_settings import XprofilerSettings
+
+_SUM = "gmon.sum"
+_EPILOG = """\
+examples:
+  xprofiler a.out gmon.out
+  xprofiler -disp_max 50 a.out gmon.out.1 gmon.out.2
+  xprofiler -s a.out gmon.out.*             also writes gmon.sum
+  xprofiler -e init a.out gmon.out --report graph
+  xprofiler                                 files are chosen in the page
+
+Options may stand before or behind the files. -f overrides -e, -F overrides
+-E, and -c overrides -disp_max. They leave out functions to the letter of
+Xprofiler's table; gnomon callgraph has gprof's way, which is another one."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `xprofiler`."""
+    p = Parser(
+        prog="xprofiler",
+        usage="xprofiler [options] [a.out gmon.out ...]",
+        description="Show the call graph of a program that was built with -pg in the browser.",
+        epilog=_EPILOG,
+    )
+    p.add_argument("files", nargs="*", metavar="FILE", help="the program and its gmon.out files")
+    p.add_argument("-b", dest="brief", action="store_true",
+                   help="leave the field descriptions out of reports")  # fmt: skip
+    p.add_argument("-s", dest="sum", action="store_true",
+                   help=f"also write the sum of the files to {_SUM}")  # fmt: skip
+    p.add_argument("-z", dest="with_unused", action="store_true",
+                   help="functions without CPU time and calls in reports, too")  # fmt: skip
+    p.add_argument("-a", dest="source_paths", metavar="PATHS", action="append", default=[],
+                   help="where to search for sources, separated by colons; @ stands for the "
+                   "default path")  # fmt: skip
+    p.add_argument("-c", dest="config", metavar="FILE", default="",
+                   help="a configuration file, see the manual")  # fmt: skip
+    p.add_argument("-disp_max", dest="display_max", metavar="N", default="",
+                   help="show the N functions with most CPU time at first, 0 to 5000")  # fmt: skip
+    for letter, name, what in (
+        ("e", "hidden", "grey this function and what it alone calls; no entries of them"),
+        ("E", "dropped", "the same, as smallest squares whose time is zero"),
+        ("f", "shown", "grey all but this function and what it calls"),
+        ("F", "counted", "the same, as smallest squares whose time is zero"),
+    ):
+        p.add_argument(f"-{letter}", dest=name, metavar="FUNCTION", action="append", default=[],
+                       help=what)  # fmt: skip
+    p.add_argument("-L", dest="library_paths", metavar="PATH", action="append", default=[],
+                   help="where shared libraries are; gmon.out files have no functions of "
+                   "these")  # fmt: skip
+    p.add_argument("--report", dest="reports", metavar="LIST", action="append", default=[],
+                   help="print these reports of gnomon callgraph instead of the page")  # fmt: skip
+    p.add_argument("--json", action="store_true", help="with --report: as JSON")
+    p.add_argument("-o", "--output", metavar="FILE", help="with --report: write to this file")
+    view.add_options(p)
+    return p
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print reports, or serve the page until a signal comes; return 0.
+
+    Raises:
+        UsageError: an option or a file name makes no sense.
+        GnomonError: a file cannot be read or written, or the server not start.
+    """
+    settings = _settings(arguments)
+    for name in settings.library_paths:
+        if not Path(name).is_dir():
+            raise UsageError(f"-L {name}: there is no such directory")
+    if arguments.reports:
+        return _print_reports(arguments, settings)
+    before, behind = _places(settings.source_paths)
+    arguments.sources = [*arguments.sources, *behind]
+    preferred = [Path(place) for place in before]
+    if not arguments.files:
+        if arguments.sum:
+            raise UsageError(f"-s: which files? {_SUM} is the sum of those that are named")
+        return view.serve(arguments, [], combined=False, asking=0, page="#/callgraph",
+                          preferred=preferred)  # fmt: skip
+    read = _read(arguments)
+    if arguments.sum:
+        callgraph.write_sum(read)
+    with tempfile.TemporaryDirectory(prefix="gnomon-xprofiler-") as folder:
+        return view.serve(
+            arguments, [str(_shown_file(arguments, read, Path(folder)))], combined=False,
+            asking=0, page=f"#/callgraph{_query(settings, len(arguments.files) - 1)}",
+            preferred=preferred,
+        )  # fmt: skip
+
+
+def _settings(arguments: argparse.Namespace) -> XprofilerSettings:
+    """Return what the configuration file says, and the command line beside it."""
+    from gnomon.callgraph.selection import Selection
+    from gnomon.callgraph.xprofiler_settings import XprofilerSettings, display_max, read_settings
+
+    typed = display_max(arguments.display_max) if arguments.display_max else None
+    read = read_settings(Path(arguments.config)) if arguments.config else XprofilerSettings()
+    if arguments.config and typed is not None:
+        print("xprofiler: note: -disp_max is ignored: -c names a configuration", file=sys.stderr)
+    own = read.selection
+    return XprofilerSettings(
+        read.display_max if arguments.config else typed,
+        Selection(
+            (*own.hidden, *arguments.hidden), (*own.dropped, *arguments.dropped),
+            (*own.shown, *arguments.shown), (*own.counted, *arguments.counted), by_chapter=True,
+        ),
+        (*read.source_paths, *arguments.source_paths),
+        (*read.library_paths, *arguments.library_paths),
+    )  # fmt: skip
+
+
+def _places(paths: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Return the directories before the default place and those behind it."""
+    from gnomon.callgraph.xprofiler_settings import DEFAULT_PLACE
+
+    places = [place for some in paths for place in some.split(":") if place]
+    if DEFAULT_PLACE not in places:
+        return [], places
+    at = places.index(DEFAULT_PLACE)
+    return places[:at], [place for place in places[at + 1 :] if place != DEFAULT_PLACE]
+
+
+def _read(arguments: argparse.Namespace) -> GraphInput:
+    from gnomon.callgraph.inputs import read_inputs
+    from gnomon.capabilities import readers
+    from gnomon.cli.terminal.progress import file_progress
+
+    return read_inputs(arguments.files, readers(), "", file_progress)
+
+
+def _shown_file(arguments: argparse.Namespace, read: GraphInput, folder: Path) -> Path:
+    """Return what the page is to show: the file, or the sum of several."""
+    from gnomon.callgraph.gmon_profile import sum_bytes
+    from gnomon.store.profile_files.gmon.program_search import VARIABLE
+
+    if read.gmon is None:
+        if len(arguments.files) > 1:
+            raise UsageError("several profiles that are no gmon.out files: use gnomon view")
+        return Path(arguments.files[0])
+    os.environ[VARIABLE] = str(read.gmon.program.path.absolute())
+    if read.gmon.n_files == 1:
+        return Path(arguments.files[-1] if len(arguments.files) > 1 else "gmon.out")
+    total = folder / _SUM
+    total.write_bytes(sum_bytes(read.gmon))
+    return total
+
+
+def _query(settings: XprofilerSettings, n_files: int) -> str:
+    from urllib.parse import urlencode
+
+    selection = settings.selection
+    lists = {"e": selection.hidden, "E": selection.dropped, "f": selection.shown,
+             "F": selection.counted}  # fmt: skip
+    words = {name: "\n".join(names) for name, names in lists.items() if names}
+    if settings.display_max is not None:
+        words["max"] = str(settings.display_max)
+    if n_files > 1:
+        words["files"] = str(n_files)
+    return f"?{urlencode(words)}" if words else ""
+
+
+def _print_reports(arguments: argparse.Namespace, settings: XprofilerSettings) -> int:
+    arguments.metric, arguments.functions, arguments.is_mangled = "", [], False
+    return callgraph.print_reports(arguments, settings.selection)
