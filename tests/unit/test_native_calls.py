@@ -16,7 +16,7 @@ import pytest
 NATIVE = Path(__file__).parents[2] / "native"
 
 FOLDERS = (
-    "core", "unwind", "symbols", "sampling", "runtime", "mpi", "counters", "hpm", "plugins",
+    "core", "unwind", "symbols", "sampling", "perf_data", "runtime", "mpi", "counters", "hpm", "plugins",
     "plugins/shipped", "python",
 )  # fmt: skip
 

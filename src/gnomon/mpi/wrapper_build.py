@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gnomon.errors import MpiError
 from gnomon.installation import LIBRARY_FOLDER
-from gnomon.mpi.elf_file import build_id, needed_libraries
+from gnomon.symbols.elf_file import build_id, needed_libraries
 from gnomon.named_tuple import NamedTuple
 
 TYPE_CHECKING = False

@@ -19,7 +19,7 @@ from pathlib import Path
 from gnomon.errors import MpiError
 from gnomon.installation import user_cache_folder
 from gnomon.launch import preloads
-from gnomon.mpi.elf_file import needed_libraries
+from gnomon.symbols.elf_file import needed_libraries
 from gnomon.mpi.header import MPICH, OPEN_MPI, read_header
 from gnomon.mpi.wrapper_build import (
     compile_wrappers,

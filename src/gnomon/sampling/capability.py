@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gnomon.launch.capability import Capability, Execution
 from gnomon.launch.options import Option, choice, whole_number
+from gnomon.sampling.perf_data.reader import PerfDataReader
 from gnomon.sampling.stack_size import STACK_KB, STACK_KB_MOST
 
 TYPE_CHECKING = False
@@ -42,6 +43,7 @@ class Samples(Capability):
     name = "samples"
     title = "where the program spends its time: samples of its call paths"
     is_default = True
+    readers = (PerfDataReader(),)
     excludes: Mapping[str, str] = {
         "emulated": "samples would be of the emulator, not of the program",
     }

@@ -70,7 +70,7 @@ class FrameNames:
             names = None if own is None else self._frames.get(own)
             named: Iterable[tuple[CodeFrame, ...]] | None = None
             if module.kind == JIT and len(places):
-                maps = self._perf_maps(samples.file.host, module.pid)
+                maps = self._perf_maps(samples.host, module.pid)
                 named = _compiled(maps, samples.place_offsets[places], name)
             elif names is not None:
                 named = named_frames(names, samples.place_offsets[places], name)
@@ -101,12 +101,12 @@ def _file_module(samples: SampleFile, number: int) -> Module | None:
     module = samples.modules[number]
     if module.kind != FILE or (not module.build_id and _is_other_file(samples, module)):
         return None
-    return Module(module.path, module.build_id, samples.ended)
+    return Module(module.file or module.path, module.build_id, samples.ended)
 
 
 def _is_other_file(samples: SampleFile, module: SampledModule) -> bool:
     """Return whether another file has a module's path here: its process had another root."""
-    if not module.inode or samples.file.host != os.uname().nodename:
+    if not module.inode or samples.host != os.uname().nodename:
         return False
     try:
         return Path(module.path).stat().st_ino != module.inode

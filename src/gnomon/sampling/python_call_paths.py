@@ -150,7 +150,7 @@ class PythonRecordings:
         own = samples.samples[samples.samples["node"] != NONE]
         if not any(of_module) or not len(own):
             return []
-        host = samples.file.host
+        host = samples.host
         of_thread = np.array([thread.process for thread in samples.threads], np.int64)
         pids = np.array([process.number for process in samples.processes], np.int64)
         of_sample = pids[of_thread[own["thread"]]]
@@ -199,7 +199,7 @@ class PythonRecordings:
         pid = pids[process_of_thread[own["thread"]]]
         is_told = (own["flags"] & SIGNALLED) != 0
         for number in np.unique(pid[is_told]).tolist():
-            for process in self._processes.get((samples.file.host, number), ()):
+            for process in self._processes.get((samples.host, number), ()):
                 yield process, np.flatnonzero(is_told & (pid == number))
 
 

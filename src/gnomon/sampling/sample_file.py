@@ -61,7 +61,7 @@ _FIELDS = {
 _BYTES = ("name", "build_id")
 _SIGNED = ("pid", "tid", "waker", "holder")
 # Files of before have no kinds but those that are needed.
-_NO_RECORDS = np.dtype(
+NO_RECORDS = np.dtype(
     [
         (name, np.uint64)
         for name in dict.fromkeys(name for kind in _LATER_KINDS for name in _FIELDS[kind])
@@ -90,6 +90,7 @@ class Module(NamedTuple):
         build_id: in hexadecimal, "" if it has none.
         pid: the process that mapped it first.
         inode: of the file, 0 where it is not known.
+        file: the same file here, by another path; "" where that is `path`.
     """
 
     kind: int
@@ -97,6 +98,7 @@ class Module(NamedTuple):
     build_id: str
     pid: int
     inode: int
+    file: str = ""
 
 
 class Task(NamedTuple):
@@ -111,7 +113,8 @@ class SampleFile(NamedTuple):
     """The samples of one task.
 
     Attributes:
-        file: the record file.
+        host: where it ran.
+        rank: of its process in a job, -1 for none.
         ended: when it was last written, in seconds since 1970.
         stack_bytes: what was copied of each stack.
         epoch_ns: what makes the times of samples nanoseconds since 1970.
@@ -135,7 +138,8 @@ class SampleFile(NamedTuple):
         times: with those of struct gn_sample_time.
     """
 
-    file: RecordFile
+    host: str
+    rank: int
     ended: float
     stack_bytes: int
     epoch_ns: int
@@ -213,7 +217,8 @@ def _checked(
     nodes = samples["node"]
     _below("node of a sample", nodes[nodes != NONE], len(node_places))
     return SampleFile(
-        file=file,
+        host=file.host,
+        rank=file.rank,
         ended=file.path.stat().st_mtime,
         stack_bytes=int(setup["stack_bytes"]),
         epoch_ns=_small(setup["realtime_ns"]) - _small(setup["monotonic_ns"]),
@@ -252,14 +257,14 @@ def _below(what: str, numbers: NDArray[Any], n: int) -> None:
 def _of_samples(records: NDArray[np.void] | None, n: int) -> NDArray[np.void]:
     """Return the records of samples that are there: the last sample may be missing."""
     if records is None:
-        return np.empty(0, _NO_RECORDS)
+        return np.empty(0, NO_RECORDS)
     return records[records["sample"] < n]
 
 
 def _of_threads(records: NDArray[np.void] | None, n: int) -> NDArray[np.void]:
     """Return records of threads, each of which has to be there."""
     if records is None:
-        return np.empty(0, _NO_RECORDS)
+        return np.empty(0, NO_RECORDS)
     _below("thread of a record", records["thread"], n)
     return records
 

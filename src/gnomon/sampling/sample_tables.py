@@ -199,7 +199,7 @@ class TaskTables:
     def _make_locations(self) -> tuple[Table, list[int]]:
         """Return the locations, and that of each thread: numbers of tasks come again."""
         samples, table = self._samples, Table(LOCATIONS)
-        rank, host = samples.file.rank, samples.file.host
+        rank, host = samples.rank, samples.host
         numbers: dict[tuple[int, int], int] = {}
 
         def place(pid: int, tid: int, name: str, parent: int) -> int:

@@ -24,14 +24,13 @@ SNIFFED_BYTES = 4096
 
 _NAMED = 5
 
-# What else one may have at hand. Sources: file(1)'s magic; perf.data: tools/perf/Documentation.
+# What else one may have at hand. Source: file(1)'s magic.
 _OTHERS = (
     (b"\x1f\x8b", "a file compressed by gzip: unpack it first"),
     (b"\x28\xb5\x2f\xfd", "a file compressed by zstd: unpack it first"),
     (b"\xfd7zXZ\0", "a file compressed by xz: unpack it first"),
     (b"BZh", "a file compressed by bzip2: unpack it first"),
     (b"\x7fELF", "a program or library: measure it with gnomon run -- PROGRAM"),
-    (b"PERFILE2", "a perf.data file of perf record"),
     (b"# callgrind format", "a file of callgrind"),
     (b"PAR1", "a Parquet file, perhaps a table of a run: name the run's directory"),
     (b"\x89HPMRAW", "a raw file of libhpm: gnomon repair makes a .viz file of it"),

@@ -1,4 +1,4 @@
-"""What an ELF file says of itself and of what it needs: build id and needed libraries.
+"""What an ELF file says of itself and of what it needs: build id, segments and needed libraries.
 
 Source: elf(5). A file may be anything: what makes no sense is a ValueError.
 """
@@ -96,16 +96,47 @@ def build_id(path: Path) -> str:
         ValueError: it is no ELF file, or a damaged one.
     """
     with _opened(path) as elf:
-        for notes in elf.contents(_PT_NOTE):
-            place = 0
-            while place + 12 <= len(notes):
-                name_size, size, kind = elf.unpack("3I", notes, place)
-                begin = place + 12 + -(-name_size // 4) * 4
-                name = notes[place + 12 : place + 12 + name_size]
-                if kind == _NT_GNU_BUILD_ID and name == b"GNU\0" and size <= _BUILD_ID_MOST:
-                    return notes[begin : begin + size].hex()
-                place = begin + -(-size // 4) * 4
+        return _build_id(elf)
+
+
+def loaded_segments(path: Path) -> tuple[str, list[tuple[int, int, int]]]:
+    """Return the build id of a file, and offset, size and address of what is loaded of it.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no ELF file, or a damaged one.
+    """
+    with _opened(path) as elf:
+        parts = [
+            (one.offset, one.size, one.address) for one in elf.segments if one.kind == _PT_LOAD
+        ]
+        return _build_id(elf), parts
+
+
+def build_id_of_notes(notes: bytes, order: str = "=") -> str:
+    """Return the build id among notes, "" if there is none.
+
+    Args:
+        notes: as a segment has them, or /sys/kernel/notes.
+        order: their byte order as `struct` names it.
+
+    Raises:
+        ValueError: they end within one.
+    """
+    place = 0
+    while place + 12 <= len(notes):
+        name_size, size, kind = struct.unpack_from(f"{order}3I", notes, place)
+        begin = place + 12 + -(-name_size // 4) * 4
+        name = notes[place + 12 : place + 12 + name_size]
+        if kind == _NT_GNU_BUILD_ID and name == b"GNU\0" and size <= _BUILD_ID_MOST:
+            return notes[begin : begin + size].hex()
+        place = begin + -(-size // 4) * 4
     return ""
+
+
+def _build_id(elf: _Elf) -> str:
+    found = (build_id_of_notes(notes, elf.order) for notes in elf.contents(_PT_NOTE))
+    return next(filter(None, found), "")
 
 
 def needed_libraries(path: Path) -> tuple[str, ...]:

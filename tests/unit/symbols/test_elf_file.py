@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.mpi.elf_file import build_id, needed_libraries
+from gnomon.symbols.elf_file import build_id, needed_libraries
 
 PROGRAM = Path(sys.executable).resolve()
 

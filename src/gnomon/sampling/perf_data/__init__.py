@@ -1,0 +1,1 @@
+"""perf.data files of perf record as runs."""
