@@ -359,7 +359,7 @@ static int take_user_record(struct gn_perf_file *file, const uint8_t *record,
 /* Bytes of zero: what a file system leaves of a file that was not written to its end. */
 static bool is_nothing(const struct gn_perf_header *header)
 {
-	return !header->type && !header->misc && !header->size;
+	return !header->size;
 }
 
 static int walk(struct gn_perf_file *file, uint64_t begin, uint64_t end)

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnomon.model.tables import LOCATIONS, PROFILE, Table
 from gnomon.sampling import python_call_paths, sample_tables
 from gnomon.sampling._perf_data import FileProblem, PerfFile
 from gnomon.sampling.frame_names import FrameNames
@@ -46,12 +47,12 @@ from gnomon.store.unpacked_run import run_of_tables
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.model.tables import Table
     from gnomon.model.value import Unavailable
     from gnomon.store.run import Run
 
 FORMAT = "perf.data"
-_THROTTLE = 5
+_THROTTLE, _AUX, _AUXTRACE = 5, 11, 71
+_ROOT = 0
 _NS = 1e9
 _MACHINES = {"x86_64": 0, "aarch64": 1}
 # Rows of native/perf_data/profile_reader.h.
@@ -239,7 +240,9 @@ class _Reader:
         names.add(samples)
         self._unavailable += names.resolve()
         self._warnings += notes({**facts_of(samples), **python.facts(samples)})
-        own = sample_tables.TaskTables(samples, names, python).tables()
+        task = sample_tables.TaskTables(samples, names, python)
+        own = list(task.tables())
+        own += _of_command(own, task.next_number, samples.host)
         root = RunRoot(program, command[0] if command else "", samples.host, is_job=False)
         return list(table_merge.merged([TableSet(tuple(own))], root).tables)
 
@@ -247,6 +250,23 @@ class _Reader:
         """Say what is missing."""
         self._warnings += _losses(self._file_facts)
         self._warnings += _left_out(self._file_facts, columns)
+
+
+def _of_command(tables: Sequence[Table], location: int, host: str) -> Iterator[Table]:
+    """Yield the command, and what its threads have together: comparisons judge that."""
+    profile = next(table for table in tables if table.schema is PROFILE)
+    is_root = profile.numbers("path") == _ROOT
+    metric, values, n = (profile.numbers(name)[is_root] for name in ("metric", "inclusive", "raw"))
+    own = profile.numbers("exclusive")[is_root]
+    yield Table(LOCATIONS, [(location, -1, "command", host, -1, -1, -1, "")])
+    yield Table(
+        PROFILE,
+        [
+            (0, location, _ROOT, one, float(values[metric == one].sum()),
+             float(own[metric == one].sum()), None, int(n[metric == one].sum()), None, None)
+            for one in np.unique(metric).tolist()
+        ],
+    )  # fmt: skip
 
 
 def _tasks(rows: NDArray[np.void], number: str) -> Iterator[Task]:
@@ -272,9 +292,6 @@ def _losses(facts: dict[str, Any]) -> Iterator[str]:
             f"{facts['lost_samples']:,} samples were lost because there was no room for them in "
             "the kernel's buffers; record less (-F), or with larger buffers (-m)"
         )
-
-
-_AUXTRACE, _AUX = 71, 11
 
 
 def _left_out(facts: dict[str, Any], columns: dict[str, Any]) -> Iterator[str]:

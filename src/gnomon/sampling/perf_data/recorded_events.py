@@ -27,6 +27,7 @@ _HARDWARE_NAMES = (
 )  # fmt: skip
 _CLOCKS = (0, 1)
 _DUMMY = 9
+_READ = 1 << 4  # PERF_SAMPLE_READ
 _EXCLUDE_USER, _EXCLUDE_KERNEL, _IS_FREQUENCY = 1 << 4, 1 << 5, 1 << 10
 _NAME_MOST = 200
 
@@ -99,22 +100,27 @@ def descriptions(events: Sequence[RecordedEvent], names: Sequence[str]) -> list[
     """Return the events as the sampler describes its own (`SampleFile.events`)."""
     described: list[dict[str, Any]] = []
     has_clock = False
+    leader = next((one for one in zip(events, names, strict=True) if one[0].period), None)
     for event, name in zip(events, names, strict=True):
         # A run has one CPU time; another clock beside it is an event in seconds.
         is_first = event.is_clock and not has_clock
         has_clock |= event.is_clock
+        # Without a period it is read at the samples of another one (`:S`).
+        is_read = not event.period and bool(event.sample_type & _READ) and leader is not None
+        sampled = leader[0] if is_read and leader else event
         described.append(
             {
                 "name": name,
                 "unit": "s" if event.is_clock else "",
                 "factor": 1e-9 if event.is_clock else 1.0,
                 "is_clock": is_first,
-                "is_frequency": bool(event.flags & _IS_FREQUENCY),
-                "period": event.period,
+                "is_frequency": bool(sampled.flags & _IS_FREQUENCY),
+                "period": sampled.period,
                 "counts_more": False,
                 "domain": _domain(event.flags).value,
                 "scope": "thread",
                 "component": "samples",
+                **({"read_with": leader[1]} if is_read and leader else {}),
             }
         )
     return described
