@@ -5,8 +5,10 @@ Where perf reads them, it is asked, too.
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from perf_data_files import (
@@ -46,6 +48,9 @@ from perf_data_files import (
 )
 from perf_reports import Share, opened, shares_of_perf, total
 
+from gnomon.errors import RunDirectoryError
+from gnomon.sampling.perf_data import profile
+from gnomon.sampling.perf_data.header_features import HeaderFeatures
 from gnomon.store.run import Run
 
 ORDERS = ("<", ">")
@@ -431,3 +436,23 @@ def test_samples_need_say_little(tmp_path: Path) -> None:
     data.sample(1 << 63, misc=0)
     run = opened(written(tmp_path / "perf.data", data))
     assert stacks(run) == {"[unknown]": 1000, "[kernel]": 1000}
+
+
+def test_a_file_that_shrinks_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = with_code(Event(USUAL | RAW))
+    data.sample(BASE, raw=bytes(60_004))
+    # More than is held in memory.
+    data.data += data.record(9, data.sample_content(
+        BASE, 0, {"raw": bytes(60_004)})) * 700  # fmt: skip
+    path = written(tmp_path / "perf.data", data)
+    read = profile.read_features
+
+    def shortened(*arguments: Any) -> HeaderFeatures:
+        os.truncate(path, 5000)
+        return read(*arguments)
+
+    monkeypatch.setattr(profile, "read_features", shortened)
+    with pytest.raises(RunDirectoryError, match="cannot be read any more"):
+        opened(path)
