@@ -123,7 +123,7 @@ def test_what_begins_like_one(here: Path) -> None:
 
 OTHERS: tuple[tuple[str, bytes, str], ...] = (
     ("a.gz", gzip.compress(b"x"), "it is a file compressed by gzip: unpack it first; Gnomon "),
-    ("perf.data", b"PERFILE2" + bytes(90), "it is a perf.data file of perf record; Gnomon "),
+    ("perf.data", b"PERFILE2" + bytes(90), "perf.data: at byte 98: its header is cut off; no perf"),
     ("a.txt", b"some text\n", "unknown format; Gnomon reads viz (sections and"),
     ("noise", random.Random(1).randbytes(5000), "unknown format; "),
     ("zeros", bytes(5000), "unknown format; "),

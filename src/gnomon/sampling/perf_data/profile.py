@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import LOCATIONS, PROFILE, Table
 from gnomon.sampling import python_call_paths, sample_tables
 from gnomon.sampling._perf_data import FileProblem, PerfFile
@@ -111,7 +112,10 @@ class _Reader:
                 profile_file.refuse(self._path, *problem.args, FORMAT)
         samples = self._samples(perf_file, features, modules, columns)
         if not len(samples.samples):
-            profile_file.refuse(self._path, 0, "it has no samples", FORMAT)
+            raise RunDirectoryError(
+                f"{self._path}: perf record took no samples; record longer, with more samples a "
+                "second (-F), or another event (-e cpu-clock)"
+            )
         self._say(columns)
         command = recorded_command(features.command)
         program = program_of(command)
