@@ -35,10 +35,9 @@ static int fill(struct gn_byte_source *source, struct gn_byte_block *block, uint
 	if (!block->bytes)
 		return -ENOMEM;
 	while (block->n < GN_BLOCK_BYTES) {
-		const ssize_t got =
-			pread(source->descriptor, block->bytes + block->n,
-			      GN_BLOCK_BYTES - block->n,
-			      (off_t)(number * GN_BLOCK_BYTES + block->n));
+		const ssize_t got = pread(source->descriptor, block->bytes + block->n,
+					  GN_BLOCK_BYTES - block->n,
+					  (off_t)(number * GN_BLOCK_BYTES + block->n));
 
 		if (got < 0 && errno == EINTR)
 			continue;

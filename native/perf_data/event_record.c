@@ -33,9 +33,8 @@ static int word_of(const uint8_t *record, const struct gn_perf_header *header, b
 
 	if (header->size < needed)
 		return -EBADMSG;
-	*word = gn_field_64(is_sample ? record + needed - 8
-				      : record + header->size - 8 * (behind + 1),
-			    swaps);
+	*word = gn_field_64(
+		is_sample ? record + needed - 8 : record + header->size - 8 * (behind + 1), swaps);
 	return 0;
 }
 
@@ -73,11 +72,10 @@ int gn_record_time(const struct gn_event_attr *attr, const uint8_t *record,
 	if (!(type & GN_HAS_TIME) ||
 	    (header->type != GN_RECORD_SAMPLE && !(attr->flags & GN_ATTR_SAMPLE_ID_ALL)))
 		return 0;
-	return word_of(record, header, swaps,
-		       count(type & (GN_HAS_IDENTIFIER | GN_HAS_IP | GN_HAS_TID)),
-		       count(type & (GN_HAS_ID | GN_HAS_STREAM_ID | GN_HAS_CPU |
-				     GN_HAS_IDENTIFIER)),
-		       time);
+	return word_of(
+		record, header, swaps, count(type & (GN_HAS_IDENTIFIER | GN_HAS_IP | GN_HAS_TID)),
+		count(type & (GN_HAS_ID | GN_HAS_STREAM_ID | GN_HAS_CPU | GN_HAS_IDENTIFIER)),
+		time);
 }
 
 static void read_identity(struct gn_file_sample *sample, uint64_t type, struct gn_fields *fields)

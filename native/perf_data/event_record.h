@@ -65,7 +65,7 @@ struct gn_perf_header {
 static inline struct gn_perf_header gn_perf_header_of(const uint8_t *record, bool swaps)
 {
 	return (struct gn_perf_header){gn_field_32(record, swaps), gn_field_16(record + 4, swaps),
-					 gn_field_16(record + 6, swaps)};
+				       gn_field_16(record + 6, swaps)};
 }
 
 /* What of a sample is looked at; pointers lead into the record, in the file's byte order. */

@@ -71,14 +71,13 @@ static uint32_t add(struct gn_mapped_files *files, const char *path, uint32_t ki
 int gn_mapped_files_begin(struct gn_mapped_files *files)
 {
 	static const char *const fixed[GN_FIXED_MODULES] = {
-		[GN_FIXED_KERNEL] = "[kernel]",	    [GN_FIXED_CUT] = "(truncated)",
-		[GN_FIXED_UNKNOWN] = "[unknown]",   [GN_FIXED_GUEST] = "[guest]",
+		[GN_FIXED_KERNEL] = "[kernel]",		[GN_FIXED_CUT] = "(truncated)",
+		[GN_FIXED_UNKNOWN] = "[unknown]",	[GN_FIXED_GUEST] = "[guest]",
 		[GN_FIXED_HYPERVISOR] = "[hypervisor]",
 	};
 
 	for (uint32_t i = 0; i < GN_FIXED_MODULES; i++) {
-		const uint32_t kind =
-			i == GN_FIXED_CUT ? GN_MODULE_IS_CUT : GN_MODULE_IS_KERNEL;
+		const uint32_t kind = i == GN_FIXED_CUT ? GN_MODULE_IS_CUT : GN_MODULE_IS_KERNEL;
 
 		if (add(files, fixed[i], kind, -1) == GN_NO_NUMBER)
 			return -ENOMEM;
@@ -174,7 +173,7 @@ static uint32_t kernel_module(struct gn_mapped_files *files, const struct gn_fil
 static bool is_made(const char *path)
 {
 	static const char *const begins[] = {"//anon", "/dev/zero", "/anon_hugepage", "[heap]",
-					     "[stack", "[anon", "/SYSV", "/memfd:"};
+					     "[stack", "[anon",	    "/SYSV",	      "/memfd:"};
 
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
 		if (!strncmp(path, begins[i], strlen(begins[i])))

@@ -42,8 +42,7 @@ const uint8_t *gn_perf_record(struct gn_perf_file *file, uint64_t position,
 /* --- the kernel's records --------------------------------------------------------------------- */
 
 static int add_entry(struct gn_perf_file *file, const struct gn_event_attr *attr,
-		     const uint8_t *record, const struct gn_perf_header *header,
-		     uint64_t position)
+		     const uint8_t *record, const struct gn_perf_header *header, uint64_t position)
 {
 	struct gn_record_entry *entry;
 	uint64_t time;
@@ -383,7 +382,8 @@ static int walk(struct gn_perf_file *file, uint64_t begin, uint64_t end)
 		}
 		if (header.size < GN_RECORD_HEADER_BYTES)
 			return gn_perf_refuse(file, file->at, "a record of %u bytes", header.size);
-		record = header.size > left ? NULL : gn_bytes_at(&file->file, file->at, header.size);
+		record =
+			header.size > left ? NULL : gn_bytes_at(&file->file, file->at, header.size);
 		if (!record) {
 			file->is_cut = true;
 			return 0;
@@ -408,7 +408,8 @@ static int read_ids(struct gn_perf_file *file, uint64_t offset, uint64_t bytes)
 	int failed = 0;
 
 	if (offset > file->file.size || bytes > file->file.size - offset)
-		return gn_perf_refuse(file, offset, "the ids of an event lie beyond the file's end");
+		return gn_perf_refuse(file, offset,
+				      "the ids of an event lie beyond the file's end");
 	for (uint64_t at = 0; !failed && at + 8 <= bytes; at += 8) {
 		const uint8_t *id = gn_bytes_at(&file->file, offset + at, 8);
 
@@ -519,8 +520,8 @@ static int sort_entries(struct gn_record_entry *entry, size_t n)
 			}
 			is_sorted = is_sorted && end == n && middle == n && at == 0;
 			while (left < middle || right < end)
-				to[out++] = right == end || (left < middle && from[left].time <=
-										from[right].time)
+				to[out++] = right == end || (left < middle &&
+							     from[left].time <= from[right].time)
 						    ? from[left++]
 						    : from[right++];
 			at = end;

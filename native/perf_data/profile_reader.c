@@ -41,12 +41,12 @@ static uint32_t find_place(struct reader *reader, const struct gn_map_set *maps,
 	uint64_t offset = address;
 
 	if (map) {
-		const struct gn_mapped_module *mapped = gn_module(&reader->file->mapped, map->module);
+		const struct gn_mapped_module *mapped =
+			gn_module(&reader->file->mapped, map->module);
 
 		module = map->module;
 		if (mapped->kind == GN_MODULE_IS_FILE)
-			offset = gn_module_address(mapped,
-						   address - map->start + map->file_offset);
+			offset = gn_module_address(mapped, address - map->start + map->file_offset);
 	}
 	return gn_path_place(&reader->profile->tree, module, offset);
 }
@@ -54,7 +54,7 @@ static uint32_t find_place(struct reader *reader, const struct gn_map_set *maps,
 static uint32_t place_of(struct reader *reader, const struct gn_map_set *user,
 			 enum gn_frame_mode mode, uint64_t address)
 {
-	const struct gn_map_set *maps = mode == GN_MODE_USER     ? user
+	const struct gn_map_set *maps = mode == GN_MODE_USER	 ? user
 					: mode == GN_MODE_KERNEL ? reader->tasks.kernel
 								 : NULL;
 	/* Serials begin with 1; what has no maps is told apart by its mode. */
@@ -96,9 +96,9 @@ static void add_path(struct reader *reader, const struct gn_map_set *maps,
 		is_whole = extend(reader, &path,
 				  gn_path_place(&reader->profile->tree, GN_FIXED_CUT, frames->end));
 	for (uint32_t i = frames->n; is_whole && i-- > 0;)
-		is_whole = extend(reader, &path,
-				  place_of(reader, maps, frames->frame[i].mode,
-					   frames->frame[i].address));
+		is_whole = extend(
+			reader, &path,
+			place_of(reader, maps, frames->frame[i].mode, frames->frame[i].address));
 	if (!is_whole)
 		row->flags |= GN_SAMPLE_SHORTENED;
 	row->node = path;
@@ -146,17 +146,16 @@ static int take_values(struct reader *reader, const struct gn_file_sample *taken
 	const uint32_t id_at =
 		format & GN_FORMAT_GROUP
 			? 1
-			: 1 + (uint32_t)__builtin_popcountll(format & (GN_FORMAT_ENABLED |
-								       GN_FORMAT_RUNNING));
+			: 1 + (uint32_t)__builtin_popcountll(
+				      format & (GN_FORMAT_ENABLED | GN_FORMAT_RUNNING));
 
 	if (!(format & GN_FORMAT_ID))
 		return 0;
 	for (uint64_t i = 0; i < taken->n_values; i++) {
 		const uint8_t *value = taken->value + 8 * i * taken->value_words;
 		const uint64_t count = gn_field_64(value, reader->file->swaps);
-		struct gn_event_id *id =
-			gn_event_id(&reader->file->attrs,
-				    gn_field_64(value + 8 * id_at, reader->file->swaps));
+		struct gn_event_id *id = gn_event_id(
+			&reader->file->attrs, gn_field_64(value + 8 * id_at, reader->file->swaps));
 		struct gn_sample_value *more;
 		uint64_t counted;
 
@@ -221,8 +220,7 @@ static int take_branches(struct reader *reader, const struct gn_file_sample *tak
 
 	for (uint64_t i = 0; i < taken->n_branches; i++) {
 		const uint8_t *branch = taken->branch + 24 * i;
-		struct gn_sample_jump *row =
-			gn_rows_add(&reader->profile->jump, sizeof(*row));
+		struct gn_sample_jump *row = gn_rows_add(&reader->profile->jump, sizeof(*row));
 
 		if (!row)
 			return -ENOMEM;
@@ -230,8 +228,8 @@ static int take_branches(struct reader *reader, const struct gn_file_sample *tak
 		row->to_place = branch_place(reader, maps, gn_field_64(branch + 8, swaps));
 		row->sample = n;
 		/* The names of the bits are those of enum gn_jump_* in their order. */
-		row->flags = (uint8_t)branch_flags(gn_field_64(branch + 16, swaps), swaps,
-						   &row->cycles);
+		row->flags =
+			(uint8_t)branch_flags(gn_field_64(branch + 16, swaps), swaps, &row->cycles);
 	}
 	return 0;
 }
@@ -291,7 +289,8 @@ static int take_sample(struct reader *reader, uint32_t event, const uint8_t *rec
 	row->event = (uint16_t)event;
 	/* What has no period of its own has the event's: of a frequency nobody told. */
 	row->weight = taken.has_period ? taken.period : attr->sample_period;
-	maps = gn_file_process(&reader->tasks, gn_file_thread(&reader->tasks, thread)->process)->maps;
+	maps = gn_file_process(&reader->tasks, gn_file_thread(&reader->tasks, thread)->process)
+		       ->maps;
 	failed = take_values(reader, &taken, attr, row, number);
 	if (!failed)
 		failed = take_data(reader, &taken, number);
@@ -342,8 +341,7 @@ static int take_record(struct reader *reader, const struct gn_record_entry *entr
 		failed = gn_tasks_fork(&reader->tasks, record, &header, file->swaps);
 		break;
 	case GN_RECORD_SAMPLE:
-		if (gn_record_event(&file->attrs, record, &header, &event) ||
-		    event == GN_NO_NUMBER)
+		if (gn_record_event(&file->attrs, record, &header, &event) || event == GN_NO_NUMBER)
 			return gn_perf_refuse(file, file->at, "it cannot be read any more");
 		failed = take_sample(reader, event, record, &header);
 		break;

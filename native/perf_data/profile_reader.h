@@ -1,6 +1,6 @@
 /*
- * The samples of a perf.data file as native/sampling has samples: threads, a tree of call paths over
- * places, and rows that refer to these by number.
+ * The samples of a perf.data file as native/sampling has samples: threads, a tree of call paths
+ * over places, and rows that refer to these by number.
  */
 #ifndef GNOMON_PERF_DATA_PROFILE_READER_H
 #define GNOMON_PERF_DATA_PROFILE_READER_H

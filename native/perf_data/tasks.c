@@ -171,9 +171,8 @@ int gn_tasks_name(struct gn_tasks *tasks, const uint8_t *record,
 		process->maps = NULL;
 		process->number = own->number = GN_NO_NUMBER;
 	}
-	snprintf(own->name, sizeof(own->name), "%.*s", (int)strnlen((const char *)fields.next,
-								    fields.n),
-		 (const char *)fields.next);
+	snprintf(own->name, sizeof(own->name), "%.*s",
+		 (int)strnlen((const char *)fields.next, fields.n), (const char *)fields.next);
 	if (pid == tid)
 		memcpy(process->name, own->name, sizeof(process->name));
 	return 0;
@@ -252,7 +251,9 @@ static int put_space(const struct gn_tasks *tasks, struct gn_unwind_space *space
 		.start = map->start,
 		.length = map->end - map->start,
 		.file_offset = map->file_offset,
-		.path = is_vdso ? module->path : module->local_path ? module->local_path : "",
+		.path = is_vdso		     ? module->path
+			: module->local_path ? module->local_path
+					     : "",
 		.prot = PROT_READ | PROT_EXEC,
 		/* Files are told apart by these; that it is the one that ran was seen to. */
 		.generation = map->module,

@@ -24,7 +24,7 @@ struct gn_map_set {
 	uint64_t serial; /* another one after each change */
 	uint32_t uses;	 /* processes that have it */
 	uint32_t n, room;
-	struct gn_code_map *map;	/* by their addresses, none over another */
+	struct gn_code_map *map;       /* by their addresses, none over another */
 	struct gn_unwind_space *space; /* the same for the unwinder; NULL: not needed yet */
 };
 

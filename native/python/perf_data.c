@@ -13,7 +13,7 @@ struct reader {
 	PyObject_HEAD struct gn_perf_file file;
 };
 
-static PyObject *file_problem;
+static PyObject *file_error;
 
 static PyObject *raise(int failed, const struct gn_perf_problem *problem)
 {
@@ -23,7 +23,7 @@ static PyObject *raise(int failed, const struct gn_perf_problem *problem)
 		return PyErr_NoMemory();
 	facts = Py_BuildValue("Ks", (unsigned long long)problem->offset, problem->text);
 	if (facts)
-		PyErr_SetObject(file_problem, facts);
+		PyErr_SetObject(file_error, facts);
 	Py_XDECREF(facts);
 	return NULL;
 }
@@ -126,9 +126,9 @@ static PyObject *reader_notes(struct reader *self, PyObject *unused)
 
 	(void)unused;
 	for (size_t i = 0; list && i < self->file.note.n; i++)
-		if (append(list, Py_BuildValue("IKK", note[i].kind,
-					       (unsigned long long)note[i].offset,
-					       (unsigned long long)note[i].bytes)))
+		if (append(list,
+			   Py_BuildValue("IKK", note[i].kind, (unsigned long long)note[i].offset,
+					 (unsigned long long)note[i].bytes)))
 			Py_CLEAR(list);
 	return list;
 }
@@ -158,9 +158,9 @@ static PyObject *reader_symbols(struct reader *self, PyObject *unused)
 
 	(void)unused;
 	for (size_t i = 0; list && i < self->file.symbol.n; i++)
-		if (append(list, Py_BuildValue("KKy", (unsigned long long)symbol[i].address,
-					       (unsigned long long)symbol[i].bytes,
-					       symbol[i].name)))
+		if (append(list,
+			   Py_BuildValue("KKy", (unsigned long long)symbol[i].address,
+					 (unsigned long long)symbol[i].bytes, symbol[i].name)))
 			Py_CLEAR(list);
 	return list;
 }
@@ -272,7 +272,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-	{Py_tp_doc, "PerfFile(descriptor, unpacked)\n\nA perf.data file. Raises FileProblem."},
+	{Py_tp_doc, "PerfFile(descriptor, unpacked)\n\nA perf.data file. Raises FileError."},
 	{Py_tp_new, reader_new},
 	{Py_tp_dealloc, reader_dealloc},
 	{Py_tp_methods, methods},
@@ -301,11 +301,11 @@ PyMODINIT_FUNC PyInit__perf_data(void)
 	if (!module)
 		return NULL;
 	type = PyType_FromSpec(&spec_of_type);
-	file_problem = PyErr_NewExceptionWithDoc("gnomon.sampling._perf_data.FileProblem",
-						 "Its args: offset, what is wrong there.", NULL,
-						 NULL);
-	if (!type || !file_problem || PyModule_AddObjectRef(module, "PerfFile", type) < 0 ||
-	    PyModule_AddObjectRef(module, "FileProblem", file_problem) < 0)
+	file_error =
+		PyErr_NewExceptionWithDoc("gnomon.sampling._perf_data.FileError",
+					  "Its args: offset, what is wrong there.", NULL, NULL);
+	if (!type || !file_error || PyModule_AddObjectRef(module, "PerfFile", type) < 0 ||
+	    PyModule_AddObjectRef(module, "FileError", file_error) < 0)
 		Py_CLEAR(module);
 	Py_XDECREF(type);
 	return module;

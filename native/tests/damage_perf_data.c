@@ -82,9 +82,9 @@ static void place_modules(struct gn_perf_file *file)
 	const struct gn_segment segment = {0, UINT64_MAX, 0};
 
 	for (uint32_t i = GN_FIXED_MODULES; i < file->mapped.module.n; i++)
-		CHECK_EQ(gn_module_place(gn_module(&file->mapped, i), "/proc/self/exe", &segment,
-					 1),
-			 0);
+		CHECK_EQ(
+			gn_module_place(gn_module(&file->mapped, i), "/proc/self/exe", &segment, 1),
+			0);
 }
 
 static void check_profile(const struct gn_profile *profile)
@@ -151,7 +151,7 @@ int main(int n, char **words)
 	random_state ^= (uint32_t)strtoul(words[2], NULL, 10) << 1;
 	for (int i = 3; i < n; i++)
 		try_all(words[i], strtoul(words[1], NULL, 10));
-	printf("%llu damaged files, of which %llu were opened and %llu read; %llu samples\n", n_files,
-	       n_opened, n_read, n_samples);
+	printf("%llu damaged files, of which %llu were opened and %llu read; %llu samples\n",
+	       n_files, n_opened, n_read, n_samples);
 	return 0;
 }

@@ -79,7 +79,9 @@ class PerfData:
     def add(self, kind: int, content: bytes = b"", misc: int = 0) -> None:
         self.data += self.record(kind, content, misc)
 
-    def trailer(self, event: Event, time: int, pid: int = 0, tid: int = 0, own_id: int = 0) -> bytes:
+    def trailer(
+        self, event: Event, time: int, pid: int = 0, tid: int = 0, own_id: int = 0
+    ) -> bytes:
         """Return struct sample_id, which all records of the kernel end with."""
         kind, content = event.sample_type, b""
         if not event.flags & SAMPLE_ID_ALL:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from gnomon.errors import MpiError
 from gnomon.installation import LIBRARY_FOLDER
-from gnomon.symbols.elf_file import build_id, needed_libraries
 from gnomon.named_tuple import NamedTuple
+from gnomon.symbols.elf_file import build_id, needed_libraries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

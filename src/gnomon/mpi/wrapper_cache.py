@@ -19,7 +19,6 @@ from pathlib import Path
 from gnomon.errors import MpiError
 from gnomon.installation import user_cache_folder
 from gnomon.launch import preloads
-from gnomon.symbols.elf_file import needed_libraries
 from gnomon.mpi.header import MPICH, OPEN_MPI, read_header
 from gnomon.mpi.wrapper_build import (
     compile_wrappers,
@@ -29,6 +28,7 @@ from gnomon.mpi.wrapper_build import (
     wrappers_file,
 )
 from gnomon.named_tuple import NamedTuple
+from gnomon.symbols.elf_file import needed_libraries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-class FileProblem(Exception):
+class FileError(Exception):
     """A file is damaged; its args are the offset and what is wrong there."""
 
 class PerfFile:
@@ -16,7 +16,7 @@ class PerfFile:
         """Read it.
 
         Raises:
-            FileProblem: it is damaged.
+            FileError: it is damaged.
         """
 
     def facts(self) -> dict[str, Any]:
@@ -50,5 +50,5 @@ class PerfFile:
             machine: enum gn_unwind_machine of the recording one; -1: stacks are not unwound.
 
         Raises:
-            FileProblem: it is damaged.
+            FileError: it is damaged.
         """

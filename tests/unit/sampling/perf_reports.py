@@ -28,7 +28,17 @@ Shares = dict[tuple[str, str], Share]
 
 def perf_report(path: Path, *options: str) -> str:
     """Return what perf report prints, without call chains."""
-    command = ["perf", "report", "-i", str(path), "--stdio", "--no-children", "-g", "none", "--no-group"]
+    command = [
+        "perf",
+        "report",
+        "-i",
+        str(path),
+        "--stdio",
+        "--no-children",
+        "-g",
+        "none",
+        "--no-group",
+    ]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=True)
     return done.stdout
 
@@ -75,7 +85,7 @@ GROUP BY m.name, s.path
 
 
 def physical_functions(run: Run) -> dict[int, tuple[str, str]]:
-    """Return module and function of each path: those that the compiler put into others are these."""
+    """Return module and function of each path; of what was put into another one, that one's."""
     rows = run.query(
         "SELECT path, parent, module, name, inlined FROM paths JOIN regions USING (region)"
     )

@@ -22,7 +22,6 @@ from perf_data_files import (
     CPU,
     DATA_SRC,
     DEFERRED,
-    EXEC,
     ID,
     IDENTIFIER,
     IP,
@@ -30,68 +29,26 @@ from perf_data_files import (
     KSYMBOL,
     LOST,
     LOST_SAMPLES,
-    PERIOD,
     RAW,
     READ,
-    ROUND,
     SAMPLE_ID_ALL,
     START,
     STREAM_ID,
     THROTTLE,
-    TID,
-    TIME,
     USUAL,
     WEIGHT,
     WEIGHT_STRUCT,
     Event,
     PerfData,
 )
+from perf_data_runs import APP, BASE, ORDERS, named, stacks, with_code, written
 from perf_reports import Share, opened, shares_of_perf, total
 
 from gnomon.errors import RunDirectoryError
-from gnomon.sampling.perf_data import profile
+from gnomon.sampling.perf_data import header_features, profile
 from gnomon.sampling.perf_data.header_features import HeaderFeatures
-from gnomon.store.run import Run
 
-ORDERS = ("<", ">")
-BASE = 0x400000
-# Addresses as long as the PMU was not in the kernel.
-APP = "/made/app"
-LIBRARY = "/made/lib.so"
 CALL_STACK = 1 << 11
-
-
-def written(path: Path, data: PerfData, **how: bool) -> Path:
-    path.write_bytes(data.file(**how))
-    return path
-
-
-def with_code(*events: Event, order: str = "<") -> PerfData:
-    """Return a file with a process that has a program and a library mapped."""
-    data = PerfData(*events, order=order)
-    data.comm(1, "app")
-    data.mmap(1, BASE, 0x10000, APP)
-    data.mmap(1, BASE + 0x10000, 0x10000, LIBRARY)
-    return data
-
-
-def stacks(run: Run) -> dict[str, float]:
-    """Return the weight of each path, its regions the outermost first."""
-    paths = {int(path): (int(parent), str(name)) for path, parent, name in run.query(
-        "SELECT path, parent, name FROM paths JOIN regions USING (region)")}  # fmt: skip
-    own: dict[str, float] = {}
-    for path, weight in run.query("SELECT path, SUM(weight) FROM samples GROUP BY path"):
-        names, at = [], int(path)
-        while at >= 0:
-            at, name = paths[at]
-            names.append(name)
-        text = ";".join(reversed(names[:-1]))
-        own[text] = own.get(text, 0) + float(weight)
-    return own
-
-
-def named(run: Run, kind: str) -> list[tuple[object, ...]]:
-    return run.query(f"SELECT pid, tid, name FROM locations WHERE kind = '{kind}' ORDER BY ALL")
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -227,7 +184,9 @@ ALL_FIELDS |= 1 << 19 | 1 << 21 | 1 << 22 | 1 << 23
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_all_other_fields_are_passed_over(tmp_path: Path, order: str) -> None:
-    data = with_code(Event(ALL_FIELDS, ids=(5,)), Event(ALL_FIELDS, ids=(6,), name="faults"), order=order)
+    data = with_code(
+        Event(ALL_FIELDS, ids=(5,)), Event(ALL_FIELDS, ids=(6,), name="faults"), order=order
+    )
     data.sample(BASE, addr=3, cpu=1, raw=b"abcdefghijkl", period=17, event=1)
     run = opened(written(tmp_path / "perf.data", data))
     assert run.query("SELECT metric, weight, data_address FROM samples") == [(1, 17.0, 3)]
@@ -288,72 +247,6 @@ def test_values_read_at_samples(tmp_path: Path, times: int, more: int, order: st
     assert run.query("SELECT weight FROM samples ORDER BY time_ns") == [(100.0,), (150.0,)]
 
 
-def test_records_are_taken_in_the_order_of_their_times(tmp_path: Path) -> None:
-    """Rings are written one after the other: what a library is mapped over comes later."""
-    data = with_code()
-    data.sample(BASE + 0x10, time=START + 30)
-    data.sample(BASE + 0x10, time=START + 10)
-    data.add(ROUND)
-    data.mmap(1, BASE, 0x100, LIBRARY, START + 20)
-    data.comm(1, "other", START + 25)
-    data.sample(BASE + 0x200, time=START + 40)
-    run = opened(written(tmp_path / "perf.data", data))
-    assert stacks(run) == {"app+0x10": 1000, "lib.so+0x10": 1000, "app+0x200": 1000}
-    assert named(run, "thread") == [(1, 1, "other")]
-
-
-def test_what_has_no_time_holds_from_its_round_on(tmp_path: Path) -> None:
-    data = PerfData(Event(flags=0))
-    data.comm(1, "app")
-    data.mmap(1, BASE, 0x1000, APP)
-    data.sample(BASE, time=START + 10)
-    for _ in range(2):
-        data.add(ROUND)
-    data.mmap(1, BASE, 0x1000, LIBRARY)
-    data.sample(BASE, time=START + 20)
-    assert stacks(opened(written(tmp_path / "perf.data", data))) == {
-        "app+0x0": 1000, "lib.so+0x0": 1000,
-    }  # fmt: skip
-
-
-def test_children_inherit_what_is_mapped(tmp_path: Path) -> None:
-    data = with_code()
-    data.fork(2, 1, START + 10)
-    data.mmap(2, BASE, 0x100, LIBRARY, START + 20)
-    data.fork(3, 2, START + 30)
-    # Another program has nothing of it.
-    data.fork(4, 1, START + 30)
-    data.comm(4, "second", START + 31, misc=EXEC)
-    # What perf found there at the start has maps of its own.
-    data.fork(5, 1, START + 30, misc=EXEC)
-    for pid in range(1, 6):
-        data.sample(BASE + 0x10, pid=pid, time=START + 50)
-        data.sample(BASE + 0x10000, pid=pid, time=START + 50)
-    run = opened(written(tmp_path / "perf.data", data))
-    rows = run.query(
-        "SELECT l.pid, r.module FROM samples JOIN locations l USING (location) "
-        "JOIN paths USING (path) JOIN regions r USING (region) ORDER BY ALL"
-    )
-    first, second = "app", "lib.so"
-    assert rows == [
-        (1, first), (1, second), (2, second), (2, second), (3, second), (3, second),
-        (4, "[unknown]"), (4, "[unknown]"), (5, "[unknown]"), (5, "[unknown]"),
-    ]  # fmt: skip
-    assert named(run, "process") == [
-        (1, -1, "app"), (2, -1, "app"), (3, -1, "app"), (4, -1, "second"), (5, -1, "app"),
-    ]  # fmt: skip
-
-
-def test_an_exec_begins_another_process_of_the_same_number(tmp_path: Path) -> None:
-    data = with_code()
-    data.sample(BASE, time=START + 10)
-    data.comm(1, "second", START + 20, misc=EXEC)
-    data.mmap(1, BASE, 0x1000, LIBRARY, START + 21)
-    data.sample(BASE, time=START + 30)
-    run = opened(written(tmp_path / "perf.data", data))
-    assert stacks(run) == {"app+0x0": 1000, "lib.so+0x0": 1000}
-
-
 def test_losses_are_told(tmp_path: Path) -> None:
     data = with_code()
     data.sample(BASE)
@@ -405,31 +298,6 @@ def test_code_that_a_process_made(tmp_path: Path) -> None:
     assert ids[-1] == (bytes(range(20)).hex(),)
 
 
-@pytest.mark.parametrize("left", [1, 4, 9, 20, 39])
-def test_a_file_that_was_cut_short(tmp_path: Path, left: int) -> None:
-    data = with_code()
-    data.sample(BASE)
-    data.sample(BASE + 1, time=START + 2)
-    path = tmp_path / "perf.data"
-    for is_finished in (False, True):
-        path.write_bytes(data.file(features={}, is_finished=is_finished)[:-left])
-        run = opened(path)
-        assert stacks(run) == {"app+0x0": 1000}
-        assert any("the file ends early" in one for one in run.head["warnings"])
-        assert run.query("SELECT name FROM metrics") == [("cycles (sampled)",)]
-
-
-@pytest.mark.parametrize("left", [34, 39, 40])
-def test_zeros_behind_what_was_written(tmp_path: Path, left: int) -> None:
-    data = with_code()
-    data.sample(BASE)
-    data.sample(BASE + 1, time=START + 2)
-    path = tmp_path / "perf.data"
-    # Of the header of the last record its size is missing.
-    path.write_bytes(data.file(is_finished=False)[:-left] + bytes(512))
-    assert stacks(opened(path)) == {"app+0x0": 1000}
-
-
 def test_samples_need_say_little(tmp_path: Path) -> None:
     data = PerfData(Event(IP, flags=SAMPLE_ID_ALL))
     data.sample(BASE, misc=0)
@@ -438,16 +306,14 @@ def test_samples_need_say_little(tmp_path: Path) -> None:
     assert stacks(run) == {"[unknown]": 1000, "[kernel]": 1000}
 
 
-def test_a_file_that_shrinks_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_shrinks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = with_code(Event(USUAL | RAW))
     data.sample(BASE, raw=bytes(60_004))
     # More than is held in memory.
     data.data += data.record(9, data.sample_content(
         BASE, 0, {"raw": bytes(60_004)})) * 700  # fmt: skip
     path = written(tmp_path / "perf.data", data)
-    read = profile.read_features
+    read = header_features.read_features
 
     def shortened(*arguments: Any) -> HeaderFeatures:
         os.truncate(path, 5000)

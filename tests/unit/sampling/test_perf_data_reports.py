@@ -66,9 +66,7 @@ def _perf() -> None:
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "work.c").write_text(PROGRAM)
-    subprocess.run(
-        ["gcc", "-O0", "-g", "work.c", "-o", "work"], cwd=folder, check=True
-    )
+    subprocess.run(["gcc", "-O0", "-g", "work.c", "-o", "work"], cwd=folder, check=True)
     return folder / "work"
 
 
@@ -175,13 +173,15 @@ def test_callers_are_those_of_perf_script(how: str, program: Path, tmp_path: Pat
             names.append(name)
         return names
 
-    ours = _spun(stack(int(str(path))) for (path,) in opened(path).query("SELECT path FROM samples"))
+    ours = _spun(
+        stack(int(str(path))) for (path,) in opened(path).query("SELECT path FROM samples")
+    )
     assert ours == theirs
     assert {"first", "second"} <= set(theirs)
 
 
 def _spun(stacks: Iterable[list[str]]) -> dict[str, int]:
-    """Return how often `spin` was called by which function; by frame pointers main, now and then."""
+    """Return how often `spin` was called by which function."""
     callers: dict[str, int] = {}
     for stack in stacks:
         if stack[:1] == ["spin"]:
@@ -211,8 +211,8 @@ def test_clocks_are_seconds_and_other_events_numbers(program: Path, tmp_path: Pa
 
 @pytest.mark.long
 def test_losses_are_those_of_perf_report(program: Path, tmp_path: Path) -> None:
-    path = recorded(tmp_path / "perf.data", "-e", "page-faults", "-c", "1", "-m", "1", "--", program,
-                    "1")  # fmt: skip
+    path = recorded(tmp_path / "perf.data", "-e", "page-faults", "-c", "1", "-m", "1", "--",
+                    program, "1")  # fmt: skip
     said = perf_report(path)
     match = re.search(r"# Total Lost Samples: (\d+)", said)
     assert match

@@ -37,20 +37,20 @@ class HeaderFeatures(NamedTuple):
     """What the header says.
 
     Attributes:
+        names: of events, by their ids.
         host, release, version, arch: of the machine, its kernel and perf; "" where it does not say.
         command: the words of perf's command.
-        names: of events, by their ids.
         names_in_order: of events, in the order of their descriptions.
         build_ids: of files.
         clock_offset_ns: what makes times nanoseconds since 1970; None where it does not say.
     """
 
+    names: dict[int, str]
     host: str = ""
     release: str = ""
     version: str = ""
     arch: str = ""
     command: tuple[str, ...] = ()
-    names: dict[int, str] = {}
     names_in_order: tuple[str, ...] = ()
     build_ids: tuple[BuildId, ...] = ()
     clock_offset_ns: int | None = None
@@ -66,7 +66,7 @@ def read_features(
         notes: where they are: number, offset and bytes of each.
         order: the byte order of the file as `struct` names it.
     """
-    features = HeaderFeatures(names={})
+    features = HeaderFeatures({})
     for number, offset, size in notes:
         part = _Part(os.pread(descriptor, min(size, _BYTES_MOST), offset)
                      if offset < 1 << 62 else b"", order)  # fmt: skip

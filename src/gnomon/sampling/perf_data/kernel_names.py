@@ -46,25 +46,25 @@ class RecordedKernel(NamedTuple):
         build_id: "" where it is not known.
         is_here: it ran on this machine in this release, as far as the file says.
         symbol, start: a symbol and where it was; "" and 0 where that is not known.
-        made: address, bytes and name of functions that were made while it ran.
+        generated: address, bytes and name of functions that were made while it ran.
     """
 
     build_id: str
     is_here: bool
     symbol: str
     start: int
-    made: Sequence[tuple[int, int, bytes]] = ()
+    generated: Sequence[tuple[int, int, bytes]] = ()
 
 
 def recorded_kernel(
-    features: HeaderFeatures, symbol: str, start: int, made: Sequence[tuple[int, int, bytes]]
+    features: HeaderFeatures, symbol: str, start: int, generated: Sequence[tuple[int, int, bytes]]
 ) -> RecordedKernel:
     """Return the kernel of a file."""
     own = [one.build_id for one in features.build_ids
            if one.is_kernel and one.path.startswith("[kernel")]  # fmt: skip
     here = os.uname()
     is_here = features.host == here.nodename and features.release == here.release
-    return RecordedKernel(own[0] if own else "", is_here, symbol, start, made)
+    return RecordedKernel(own[0] if own else "", is_here, symbol, start, generated)
 
 
 def kernel_names(kernel: RecordedKernel, addresses: NDArray[np.uint64]) -> KernelNames:
@@ -76,7 +76,7 @@ def kernel_names(kernel: RecordedKernel, addresses: NDArray[np.uint64]) -> Kerne
     """
     if not len(addresses):
         return KernelNames({})
-    names = _made_names(kernel, addresses)
+    names = _generated_names(kernel, addresses)
     source = _symbols_of(kernel)
     if source is None:
         reason = (
@@ -97,19 +97,19 @@ def kernel_names(kernel: RecordedKernel, addresses: NDArray[np.uint64]) -> Kerne
         reason, _, remedy = str(error).partition("; ")
         return KernelNames(names, Unavailable(EVENT, reason, remedy))
     for address, own in zip(addresses.tolist(), moved.tolist(), strict=True):
-        found = frames.at(own)
-        if found and found[0].function and address not in names:
+        chain = frames.at(own)
+        if chain and chain[0].function and address not in names:
             # "name [module]": the module is known by its mapping.
-            names[address] = found[0].function.partition(" [")[0]
+            names[address] = chain[0].function.partition(" [")[0]
     return KernelNames(names)
 
 
-def _made_names(kernel: RecordedKernel, addresses: NDArray[np.uint64]) -> dict[int, str]:
+def _generated_names(kernel: RecordedKernel, addresses: NDArray[np.uint64]) -> dict[int, str]:
     import numpy as np
 
     names: dict[int, str] = {}
     ordered = np.sort(addresses)
-    for start, size, name in kernel.made:
+    for start, size, name in kernel.generated:
         begin = int(np.searchsorted(ordered, np.uint64(start)))
         end = int(np.searchsorted(ordered, np.uint64(min(start + size, _WHOLE - 1))))
         if begin < end:
@@ -126,7 +126,11 @@ def _symbols_of(kernel: RecordedKernel) -> Path | None:
         own = cache_folder() / ".build-id" / kernel.build_id[:2] / kernel.build_id[2:] / "kallsyms"
         return own if own.is_file() else None
     # Without a build id: its place in memory is another one each time it starts.
-    if kernel.is_here and kernel.symbol and _symbol_address(_RUNNING, kernel.symbol) == kernel.start:
+    if (
+        kernel.is_here
+        and kernel.symbol
+        and _symbol_address(_RUNNING, kernel.symbol) == kernel.start
+    ):
         return _RUNNING
     return None
 

@@ -17,7 +17,7 @@ import numpy as np
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import LOCATIONS, PROFILE, Table
 from gnomon.sampling import python_call_paths, sample_tables
-from gnomon.sampling._perf_data import FileProblem, PerfFile
+from gnomon.sampling._perf_data import FileError, PerfFile
 from gnomon.sampling.frame_names import FrameNames
 from gnomon.sampling.perf_data.header_features import HeaderFeatures, read_features
 from gnomon.sampling.perf_data.kernel_names import kernel_names, recorded_kernel
@@ -108,8 +108,9 @@ class _Reader:
                 features = self._features(perf_file)
                 modules = self._modules(perf_file, features)
                 columns = perf_file.read(_MACHINES.get(features.arch, -1))
-            except FileProblem as problem:
-                profile_file.refuse(self._path, *problem.args, FORMAT)
+            except FileError as error:
+                offset, problem = error.args
+                profile_file.refuse(self._path, offset, problem, FORMAT)
         samples = self._samples(perf_file, features, modules, columns)
         if not len(samples.samples):
             raise RunDirectoryError(
@@ -182,8 +183,8 @@ class _Reader:
             place_offsets=places["offset"].copy(),
             node_places=nodes["place"].copy(),
             node_parents=nodes["parent"].copy(),
-            processes=tuple(_tasks(np.frombuffer(columns["process"], _PROCESS), "pid")),
-            threads=tuple(_tasks(np.frombuffer(columns["thread"], _THREAD), "tid")),
+            processes=tuple(_tasks(np.frombuffer(columns["process"], _PROCESS))),
+            threads=tuple(_tasks(np.frombuffer(columns["thread"], _THREAD))),
             samples=samples,
             values=np.frombuffer(columns["value"], _VALUE),
             data=np.frombuffer(columns["data"], _DATA),
@@ -222,21 +223,19 @@ class _Reader:
             features, self._file_facts["kernel_symbol"].decode(errors="replace"),
             self._file_facts["kernel_start"], perf_file.symbols(),
         )  # fmt: skip
-        found = kernel_names(kernel, np.unique(places["offset"][own]))
-        if found.missing is not None:
-            self._unavailable.append(found.missing)
+        kernel_own = kernel_names(kernel, np.unique(places["offset"][own]))
+        if kernel_own.missing is not None:
+            self._unavailable.append(kernel_own.missing)
         addresses = places["offset"][own].tolist()
         return {
-            place: found.names[address]
+            place: kernel_own.names[address]
             for place, address in zip(own.tolist(), addresses, strict=True)
-            if address in found.names
+            if address in kernel_own.names
         }
 
     # --- the run ----------------------------------------------------------------------------------
 
-    def _tables(
-        self, samples: SampleFile, program: str, command: Sequence[str]
-    ) -> list[Table]:
+    def _tables(self, samples: SampleFile, program: str, command: Sequence[str]) -> list[Table]:
         # Nothing but their perf maps is known of Python processes.
         with tempfile.TemporaryDirectory(prefix="gnomon-perf-") as folder:
             python = python_call_paths.PythonRecordings(Path(folder))
@@ -273,7 +272,7 @@ def _of_command(tables: Sequence[Table], location: int, host: str) -> Iterator[T
     )  # fmt: skip
 
 
-def _tasks(rows: NDArray[np.void], number: str) -> Iterator[Task]:
+def _tasks(rows: NDArray[np.void]) -> Iterator[Task]:
     has_process = "process" in (rows.dtype.names or ())
     for row in rows.tolist():
         name = row[-1].split(b"\0")[0].decode(errors="replace")

@@ -33,12 +33,13 @@ _NAME_MOST = 200
 
 # Options of perf record whose value is the next word. Source: perf-record(1).
 _WITH_VALUE = frozenset("eFcmoptuGCDjkr")
-_LONG_WITH_VALUE = frozenset(
-    ("event", "filter", "pid", "tid", "realtime", "cpu", "count", "output", "freq", "mmap-pages",
-     "call-graph", "cgroup", "delay", "uid", "branch-filter", "clockid", "affinity", "proc-map-timeout",
-     "max-size", "num-thread-synthesize", "control", "debuginfod", "setup-filter", "user-regs",
-     "switch-max-files", "aux-sample", "vmlinux", "synth", "comp-level", "off-cpu-thresh")
-)  # fmt: skip
+_LONG_WITH_VALUE = frozenset((
+    "event", "filter", "pid", "tid", "realtime", "cpu", "count", "output", "freq", "mmap-pages",
+    "call-graph", "cgroup", "delay", "uid", "branch-filter", "clockid", "affinity",
+    "proc-map-timeout", "max-size", "num-thread-synthesize", "control", "debuginfod",
+    "setup-filter", "user-regs", "switch-max-files", "aux-sample", "vmlinux", "synth",
+    "comp-level",
+))  # fmt: skip
 
 
 class RecordedEvent(NamedTuple):
@@ -85,13 +86,9 @@ def names_of(events: Sequence[RecordedEvent], features: HeaderFeatures) -> list[
 
 
 def _name(event: RecordedEvent) -> str:
-    known: tuple[str, ...] = ()
-    if event.type == _SOFTWARE:
-        known = _SOFTWARE_NAMES
-    elif event.type == _HARDWARE:
-        known = _HARDWARE_NAMES
-    if event.config < len(known):
-        return known[event.config]
+    names = {_SOFTWARE: _SOFTWARE_NAMES, _HARDWARE: _HARDWARE_NAMES}.get(event.type, ())
+    if event.config < len(names):
+        return names[event.config]
     kind = "tracepoint" if event.type == _TRACEPOINT else f"type {event.type} config"
     return f"{kind} {event.config:#x}"
 
