@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 _NS = 1e-9
 _KERNEL = "[kernel]"
+_ROWS_AT_ONCE = 500_000
 _PROGRAM = 0
 """The region and path of the program, from which all paths come."""
 
@@ -257,9 +258,10 @@ class TaskTables:
     def _values(self) -> Iterator[Table]:
         values, first = self._samples.values, self._first
         is_wait = wait_tables.is_wait(self._samples)
-        kept = np.flatnonzero(~is_wait)
-        n = len(kept)
+        # Of many samples a copy takes room.
+        kept = ~is_wait if is_wait.any() else slice(None)
         samples, of_samples = self._samples.samples[kept], self._sampled.of_samples[kept]
+        n = len(samples)
         nodes = samples["node"]
         number_of = np.cumsum(~is_wait) - 1
         of_values = number_of[values["sample"].astype(np.int64)]
@@ -269,9 +271,11 @@ class TaskTables:
         paths = np.zeros(n, np.int64)
         paths[has_path] = self._paths.of_nodes[of_samples[has_path]]
         # What was read at a sample is a row of its own, behind that of the sample.
-        of_row = np.concatenate([np.arange(n), of_values])
-        order = np.argsort(of_row, kind="stable")
-        row = of_row[order]
+        row = order = np.arange(n)
+        if len(values):
+            of_row = np.concatenate([row, of_values])
+            order = np.argsort(of_row, kind="stable")
+            row = of_row[order]
         events = np.concatenate([samples["event"], values["event"]])[order].astype(np.int64)
         factors = np.array([_factor(event) for event in self._samples.events])
         weights = np.concatenate([samples["weight"], values["value"]])[order].astype(np.float64)
@@ -291,22 +295,27 @@ class TaskTables:
         yield profile_of(
             sums.rows(sums.keys // n_events, first + sums.paths, first + sums.keys % n_events)
         )
-        data, masks = self._data(order, n, number_of)
-        yield Table.of(
-            SAMPLES,
-            {
-                "repetition": np.zeros(len(row), np.int32),
-                "location": locations,
-                "path": np.where(has_node, first + paths, -1)[row],
-                "metric": first + events,
-                "time_ns": self._samples.epoch_ns
-                + np.minimum(samples["time_ns"], np.uint64(1 << 62)).astype(np.int64)[row],
-                "address": self._addresses(nodes, has_node)[row],
-                "weight": weights,
-                **data,
-            },
-            {"address": ~has_node[row], **masks},
-        )
+        data = self._data(n, number_of)
+        # Texts of so many rows at a time: they take more room than samples do in their file.
+        for begin in range(0, max(len(row), 1), _ROWS_AT_ONCE):
+            part = slice(begin, begin + _ROWS_AT_ONCE)
+            rows = row[part]
+            columns, masks = _data_columns(data, order[part], n)
+            yield Table.of(
+                SAMPLES,
+                {
+                    "repetition": np.zeros(len(rows), np.int32),
+                    "location": locations[part],
+                    "path": np.where(has_node[rows], first + paths[rows], -1),
+                    "metric": first + events[part],
+                    "time_ns": self._samples.epoch_ns
+                    + np.minimum(samples["time_ns"][rows], np.uint64(1 << 62)).astype(np.int64),
+                    "address": self._addresses(nodes[rows], has_node[rows]),
+                    "weight": weights[part],
+                    **columns,
+                },
+                {"address": ~has_node[rows], **masks},
+            )
 
     def _rest(self) -> _UnsampledTime:
         """Return what threads used of clocks beyond their samples."""
@@ -320,38 +329,22 @@ class TaskTables:
             np.array(locations, np.int64), np.array(events, np.int64), np.array(seconds, float)
         )
 
-    def _data(
-        self, order: NDArray[np.int64], n: int, number_of: NDArray[np.int64]
-    ) -> tuple[dict[str, Cells], dict[str, NDArray[np.bool_]]]:
-        """Return the columns of what was accessed, and where they have no value.
+    def _data(self, n: int, number_of: NDArray[np.int64]) -> _Accesses:
+        """Return what samples accessed; of a sample that says nothing of it, zeros.
 
         Args:
-            order: of each row of the samples its number, from n on for what was read at one.
             n: how many samples there are that are no waits.
             number_of: the number of each sample among these.
         """
         data = self._samples.data
-        addresses, latencies, sources = (np.zeros(n, np.uint64) for _ in range(3))
+        if not len(data):
+            # One for all.
+            return _Accesses(*(np.zeros(1, np.uint64) for _ in range(3)))
+        addresses, sources, latencies = (np.zeros(n, np.uint64) for _ in range(3))
         of_sample = number_of[data["sample"].astype(np.int64)]
         addresses[of_sample], latencies[of_sample] = data["address"], data["latency"]
         sources[of_sample] = data["source"]
-        is_sample = order < n
-        own = np.where(is_sample, order, 0) if n else order
-        said, of_own = np.unique(sources, return_inverse=True)
-        # The last one is that of rows that are no samples.
-        texts = [*(words(int(source)) for source in said), ""]
-        of_row = np.where(is_sample, of_own[own], len(texts) - 1) if n else order
-        columns: dict[str, Cells] = {
-            "data_address": addresses.view(np.int64)[own],
-            "data_source": [texts[number] for number in of_row.tolist()],
-            "latency": np.minimum(latencies, np.uint64(1 << 62)).astype(np.int64)[own],
-            "woken_by": [""] * len(order),
-            "held_by": [""] * len(order),
-        }
-        return columns, {
-            "data_address": ~is_sample | (addresses == 0)[own],
-            "latency": ~is_sample | (latencies == 0)[own],
-        }
+        return _Accesses(addresses, sources, latencies)
 
     def _addresses(
         self, nodes: NDArray[np.uint32], has_node: NDArray[np.bool_]
@@ -360,6 +353,43 @@ class TaskTables:
         places = self._samples.node_places[nodes[has_node]]
         addresses[has_node] = self._samples.place_offsets[places]
         return addresses.view(np.int64)
+
+
+class _Accesses(NamedTuple):
+    """Data addresses, how they were accessed (perf_mem_data_src) and latencies, of samples."""
+
+    addresses: NDArray[np.uint64]
+    sources: NDArray[np.uint64]
+    latencies: NDArray[np.uint64]
+
+
+def _data_columns(
+    data: _Accesses, order: NDArray[np.int64], n: int
+) -> tuple[dict[str, Cells], dict[str, NDArray[np.bool_]]]:
+    """Return the columns of what was accessed, and where they have no value.
+
+    Args:
+        data: of the samples, or of one that stands for all.
+        order: of each row the number of its sample, from n on for what was read at one.
+        n: how many samples there are.
+    """
+    is_sample = order < n
+    own = np.where(is_sample & (len(data.sources) > 1), order, 0)
+    said, of_own = np.unique(data.sources[own], return_inverse=True)
+    # The last one is that of rows that are no samples.
+    texts = [*(words(int(source)) for source in said), ""]
+    of_row = np.where(is_sample, of_own.reshape(-1), len(texts) - 1)
+    columns: dict[str, Cells] = {
+        "data_address": data.addresses.view(np.int64)[own],
+        "data_source": [texts[number] for number in of_row.tolist()],
+        "latency": np.minimum(data.latencies[own], np.uint64(1 << 62)).astype(np.int64),
+        "woken_by": [""] * len(order),
+        "held_by": [""] * len(order),
+    }
+    return columns, {
+        "data_address": ~is_sample | (data.addresses[own] == 0),
+        "latency": ~is_sample | (data.latencies[own] == 0),
+    }
 
 
 class _UnsampledTime(NamedTuple):

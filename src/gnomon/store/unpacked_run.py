@@ -23,6 +23,8 @@ Fill = Callable[[IO[bytes], Sink], Mapping[str, Any]]
 """Reads a file, hands on the rows of its tables and returns the head of the run."""
 Read = Callable[[IO[bytes]], tuple[Mapping[str, Any], Sequence[Table]]]
 """Reads a file and returns the head of the run and its tables."""
+ReadLarge = Callable[[IO[bytes], Path], tuple[Mapping[str, Any], Sequence[Table], Sequence[Schema]]]
+"""The same, and which tables it has written in a folder."""
 
 
 def unpacked_run(path: Path, fill: Fill) -> Run:
@@ -61,13 +63,26 @@ def run_of_tables(path: Path, read: Read) -> Run:
     Raises:
         RunDirectoryError: it cannot be read, or as `read`.
     """
+    return run_of_large_tables(path, lambda file, _: (*read(file), ()))
+
+
+def run_of_large_tables(path: Path, read: ReadLarge) -> Run:
+    """Return a file as a run, as `run_of_tables` does; large tables need not be in memory.
+
+    Args:
+        path: the file.
+        read: reads it, given a folder too, in which it writes the large ones, as Parquet.
+
+    Raises:
+        RunDirectoryError: it cannot be read, or as `read`.
+    """
     with open_regular(path) as file, temporary_folder(path) as folder:
         try:
-            head, tables = read(file)
+            head, tables, written = read(file, folder)
             tables = [table for table in tables if table.schema in SCHEMAS or len(table)]
             for table in tables:
                 write_table(folder, table.schema, [table])
-            unlinked = UnlinkedTables(folder, [table.schema for table in tables])
+            unlinked = UnlinkedTables(folder, [*(table.schema for table in tables), *written])
         except MemoryError:
             raise RunDirectoryError(table_limits.no_memory(str(path))) from None
         except OSError as error:

@@ -129,7 +129,7 @@ print(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1
 
 
 def peak_bytes(path: Path) -> int:
-    command = [sys.executable, "-c", PEAK, path]
+    command = [sys.executable, "-c", PEAK, str(path)]
     done = subprocess.run(command, check=True, timeout=60, capture_output=True, text=True)
     return int(done.stdout) << 10
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from gnomon.errors import RunDirectoryError
+from gnomon.model.schemas import schema_of
 from gnomon.model.tables import LOCATIONS, PROFILE, Table
 from gnomon.sampling import python_call_paths, sample_tables
 from gnomon.sampling._perf_data import FileError, PerfFile
@@ -41,19 +41,21 @@ from gnomon.sampling.sample_file import (
 )
 from gnomon.store import table_merge
 from gnomon.store.profile_files import profile_file
-from gnomon.store.table_merge import RunRoot
+from gnomon.store.table_merge import MergedTables, RunRoot
 from gnomon.store.table_set import TableSet
-from gnomon.store.unpacked_run import run_of_tables
+from gnomon.store.unpacked_run import run_of_large_tables
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gnomon.model.tables import Schema
     from gnomon.model.value import Unavailable
     from gnomon.store.run import Run
 
 FORMAT = "perf.data"
 _THROTTLE, _AUX, _AUXTRACE = 5, 11, 71
 _ROOT = 0
+_SAMPLES_IN_MEMORY = 500_000
 _NS = 1e9
 _MACHINES = {"x86_64": 0, "aarch64": 1}
 # Rows of native/perf_data/profile_reader.h.
@@ -78,7 +80,12 @@ def open_perf_data(path: Path) -> Run:
     Raises:
         RunDirectoryError: it cannot be read, or is damaged; names the byte.
     """
-    return run_of_tables(path, partial(read_perf_data, path))
+
+    def read(file: IO[bytes], folder: Path) -> tuple[dict[str, Any], Sequence[Table], list[Schema]]:
+        head, merged = _Reader(path, file.fileno()).result(folder)
+        return head, merged.tables, [schema_of(name) for name in merged.files]
+
+    return run_of_large_tables(path, read)
 
 
 def read_perf_data(path: Path, file: IO[bytes]) -> tuple[dict[str, Any], list[Table]]:
@@ -91,7 +98,8 @@ def read_perf_data(path: Path, file: IO[bytes]) -> tuple[dict[str, Any], list[Ta
     Raises:
         RunDirectoryError: it cannot be read, or is damaged; names the byte.
     """
-    return _Reader(path, file.fileno()).result()
+    head, merged = _Reader(path, file.fileno()).result(None)
+    return head, list(merged.tables)
 
 
 class _Reader:
@@ -100,7 +108,8 @@ class _Reader:
         self._warnings: list[str] = []
         self._unavailable: list[Unavailable] = []
 
-    def result(self) -> tuple[dict[str, Any], list[Table]]:
+    def result(self, folder: Path | None) -> tuple[dict[str, Any], MergedTables]:
+        """Return the head and the tables; those that are large are written in a folder."""
         with tempfile.TemporaryFile() as unpacked:
             try:
                 perf_file = PerfFile(self._descriptor, unpacked.fileno())
@@ -112,6 +121,7 @@ class _Reader:
                 offset, problem = error.args
                 profile_file.refuse(self._path, offset, problem, FORMAT)
         samples = self._samples(perf_file, features, modules, columns)
+        del perf_file
         if not len(samples.samples):
             raise RunDirectoryError(
                 f"{self._path}: perf record took no samples; record longer, with more samples a "
@@ -120,7 +130,7 @@ class _Reader:
         self._say(columns)
         command = recorded_command(features.command)
         program = program_of(command)
-        tables = self._tables(samples, program, command)
+        merged = self._tables(samples, program, command, folder)
         times = samples.samples["time_ns"]
         begin, end = (samples.epoch_ns + min(int(time), 1 << 62)
                       for time in (times.min(), times.max()))  # fmt: skip
@@ -130,7 +140,7 @@ class _Reader:
             wall_seconds=min((end - begin) / _NS, 1e10), warnings=self._warnings,
         )  # fmt: skip
         head["unavailable"] = [one._asdict() for one in self._unavailable]
-        return head, tables
+        return head, merged
 
     # --- the file ---------------------------------------------------------------------------------
 
@@ -235,19 +245,26 @@ class _Reader:
 
     # --- the run ----------------------------------------------------------------------------------
 
-    def _tables(self, samples: SampleFile, program: str, command: Sequence[str]) -> list[Table]:
+    def _tables(
+        self, samples: SampleFile, program: str, command: Sequence[str], folder: Path | None
+    ) -> MergedTables:
         # Nothing but their perf maps is known of Python processes.
-        with tempfile.TemporaryDirectory(prefix="gnomon-perf-") as folder:
-            python = python_call_paths.PythonRecordings(Path(folder))
+        with tempfile.TemporaryDirectory(prefix="gnomon-perf-") as none:
+            python = python_call_paths.PythonRecordings(Path(none))
         names = FrameNames(python.perf_maps)
         names.add(samples)
         self._unavailable += names.resolve()
         self._warnings += notes({**facts_of(samples), **python.facts(samples)})
         task = sample_tables.TaskTables(samples, names, python)
-        own = list(task.tables())
-        own += _of_command(own, task.next_number, samples.host)
+        rows: Iterable[Table] = _with_command(task.tables(), task.next_number, samples.host)
         root = RunRoot(program, command[0] if command else "", samples.host, is_job=False)
-        return list(table_merge.merged([TableSet(tuple(own))], root).tables)
+        if folder is None or len(samples.samples) < _SAMPLES_IN_MEMORY:
+            return table_merge.merged([TableSet(tuple(rows))], root, folder)
+        own = folder / "rows.blocks"
+        try:
+            return table_merge.merged([TableSet.of(rows, own)], root, folder)
+        finally:
+            own.unlink(missing_ok=True)
 
     def _say(self, columns: dict[str, Any]) -> None:
         """Say what is missing."""
@@ -255,9 +272,12 @@ class _Reader:
         self._warnings += _left_out(self._file_facts, columns)
 
 
-def _of_command(tables: Sequence[Table], location: int, host: str) -> Iterator[Table]:
-    """Yield the command, and what its threads have together: comparisons judge that."""
-    profile = next(table for table in tables if table.schema is PROFILE)
+def _with_command(tables: Iterable[Table], location: int, host: str) -> Iterator[Table]:
+    """Yield tables, the command, and what its threads have together: comparisons judge that."""
+    profile = Table(PROFILE)
+    for table in tables:
+        profile = table if table.schema is PROFILE else profile
+        yield table
     is_root = profile.numbers("path") == _ROOT
     metric, values, n = (profile.numbers(name)[is_root] for name in ("metric", "inclusive", "raw"))
     own = profile.numbers("exclusive")[is_root]
