@@ -23,6 +23,7 @@ from benchmarks import (
     mpi_report,
     mpi_starts,
     overflow,
+    perf_data,
     pictures,
     ranks,
     reads,
@@ -70,6 +71,7 @@ BENCHMARKS = {
     "sampling": ("what sampling takes from a program, its reader's CPU, its files", sampling.run),
     "waits": ("what recording where threads wait adds to a switch of threads", waits.run),
     "exchange": ("profiles of other tools: imports of large ones, and exports", exchange.run),
+    "perf-data": ("a perf.data file of 120,000 samples, read by Gnomon and by perf", perf_data.run),
     "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
 }
 

@@ -8,6 +8,8 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,10 +23,8 @@ Sink = Callable[[Schema, Sequence[Cell]], None]
 """Takes a row of a table."""
 Fill = Callable[[IO[bytes], Sink], Mapping[str, Any]]
 """Reads a file, hands on the rows of its tables and returns the head of the run."""
-Read = Callable[[IO[bytes]], tuple[Mapping[str, Any], Sequence[Table]]]
+Read = Callable[[IO[bytes]], tuple[Mapping[str, Any], Iterable[Table]]]
 """Reads a file and returns the head of the run and its tables."""
-ReadLarge = Callable[[IO[bytes], Path], tuple[Mapping[str, Any], Sequence[Table], Sequence[Schema]]]
-"""The same, and which tables it has written in a folder."""
 
 
 def unpacked_run(path: Path, fill: Fill) -> Run:
@@ -58,31 +58,21 @@ def run_of_tables(path: Path, read: Read) -> Run:
 
     Args:
         path: the file.
-        read: reads it; those of its tables that every run may have are all there.
-
-    Raises:
-        RunDirectoryError: it cannot be read, or as `read`.
-    """
-    return run_of_large_tables(path, lambda file, _: (*read(file), ()))
-
-
-def run_of_large_tables(path: Path, read: ReadLarge) -> Run:
-    """Return a file as a run, as `run_of_tables` does; large tables need not be in memory.
-
-    Args:
-        path: the file.
-        read: reads it, given a folder too, in which it writes the large ones, as Parquet.
+        read: reads it; those of its tables that every run may have are all there. Several with
+            rows of one table come one after the other, and are written one after the other.
 
     Raises:
         RunDirectoryError: it cannot be read, or as `read`.
     """
     with open_regular(path) as file, temporary_folder(path) as folder:
         try:
-            head, tables, written = read(file, folder)
-            tables = [table for table in tables if table.schema in SCHEMAS or len(table)]
-            for table in tables:
-                write_table(folder, table.schema, [table])
-            unlinked = UnlinkedTables(folder, [*(table.schema for table in tables), *written])
+            head, tables = read(file)
+            kept = (table for table in tables if table.schema in SCHEMAS or len(table))
+            written = []
+            for schema, chunks in groupby(kept, attrgetter("schema")):
+                write_table(folder, schema, chunks)
+                written.append(schema)
+            unlinked = UnlinkedTables(folder, written)
         except MemoryError:
             raise RunDirectoryError(table_limits.no_memory(str(path))) from None
         except OSError as error:

@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -58,20 +59,21 @@ def refusal(path: Path) -> str:
     """Return why a damaged file is not read, "" if it is: every number then has its place."""
     try:
         with path.open("rb") as file:
-            head, tables = read_perf_data(path, file)
+            head, generated = read_perf_data(path, file)
+            tables = list(generated)
     except RunDirectoryError as error:
         return str(error)
     assert not problem_of(head)
     by_name = {table.schema.name: table for table in tables}
+    of_profile = [table for table in tables if table.schema.name == "profile"]
     for table in tables:
         for column in table.schema.columns:
             if column.refers and len(table):
                 numbers = table.numbers(column.name)
                 assert -1 <= numbers.min() <= numbers.max() < len(by_name[column.refers])
-    for name in ("inclusive", "exclusive"):
-        values = by_name["profile"].numbers(name)
-        assert np.isfinite(values).all()
-        assert (values >= 0).all()
+    for table, name in product(of_profile, ("inclusive", "exclusive")):
+        assert np.isfinite(table.numbers(name)).all()
+        assert (table.numbers(name) >= 0).all()
     return ""
 
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from gnomon.errors import RunDirectoryError
-from gnomon.model.schemas import schema_of
-from gnomon.model.tables import LOCATIONS, PROFILE, Table
 from gnomon.sampling import python_call_paths, sample_tables
 from gnomon.sampling._perf_data import FileError, PerfFile
 from gnomon.sampling.frame_names import FrameNames
@@ -29,6 +28,7 @@ from gnomon.sampling.perf_data.recorded_events import (
     program_of,
     recorded_command,
 )
+from gnomon.sampling.perf_data.run_tables import with_command
 from gnomon.sampling.sample_facts import facts_of, notes
 from gnomon.sampling.sample_file import (
     FILE,
@@ -39,23 +39,18 @@ from gnomon.sampling.sample_file import (
     SampleFile,
     Task,
 )
-from gnomon.store import table_merge
 from gnomon.store.profile_files import profile_file
-from gnomon.store.table_merge import MergedTables, RunRoot
-from gnomon.store.table_set import TableSet
-from gnomon.store.unpacked_run import run_of_large_tables
+from gnomon.store.unpacked_run import run_of_tables
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gnomon.model.tables import Schema
+    from gnomon.model.tables import Table
     from gnomon.model.value import Unavailable
     from gnomon.store.run import Run
 
 FORMAT = "perf.data"
 _THROTTLE, _AUX, _AUXTRACE = 5, 11, 71
-_ROOT = 0
-_SAMPLES_IN_MEMORY = 500_000
 _NS = 1e9
 _MACHINES = {"x86_64": 0, "aarch64": 1}
 # Rows of native/perf_data/profile_reader.h.
@@ -80,15 +75,10 @@ def open_perf_data(path: Path) -> Run:
     Raises:
         RunDirectoryError: it cannot be read, or is damaged; names the byte.
     """
-
-    def read(file: IO[bytes], folder: Path) -> tuple[dict[str, Any], Sequence[Table], list[Schema]]:
-        head, merged = _Reader(path, file.fileno()).result(folder)
-        return head, merged.tables, [schema_of(name) for name in merged.files]
-
-    return run_of_large_tables(path, read)
+    return run_of_tables(path, partial(read_perf_data, path))
 
 
-def read_perf_data(path: Path, file: IO[bytes]) -> tuple[dict[str, Any], list[Table]]:
+def read_perf_data(path: Path, file: IO[bytes]) -> tuple[dict[str, Any], Iterator[Table]]:
     """Return the head of the run that a perf.data file stands for, and its tables.
 
     Args:
@@ -98,8 +88,7 @@ def read_perf_data(path: Path, file: IO[bytes]) -> tuple[dict[str, Any], list[Ta
     Raises:
         RunDirectoryError: it cannot be read, or is damaged; names the byte.
     """
-    head, merged = _Reader(path, file.fileno()).result(None)
-    return head, list(merged.tables)
+    return _Reader(path, file.fileno()).result()
 
 
 class _Reader:
@@ -108,8 +97,7 @@ class _Reader:
         self._warnings: list[str] = []
         self._unavailable: list[Unavailable] = []
 
-    def result(self, folder: Path | None) -> tuple[dict[str, Any], MergedTables]:
-        """Return the head and the tables; those that are large are written in a folder."""
+    def result(self) -> tuple[dict[str, Any], Iterator[Table]]:
         with tempfile.TemporaryFile() as unpacked:
             try:
                 perf_file = PerfFile(self._descriptor, unpacked.fileno())
@@ -130,7 +118,7 @@ class _Reader:
         self._say(columns)
         command = recorded_command(features.command)
         program = program_of(command)
-        merged = self._tables(samples, program, command, folder)
+        tables = self._tables(samples, program, command)
         times = samples.samples["time_ns"]
         begin, end = (samples.epoch_ns + min(int(time), 1 << 62)
                       for time in (times.min(), times.max()))  # fmt: skip
@@ -140,7 +128,7 @@ class _Reader:
             wall_seconds=min((end - begin) / _NS, 1e10), warnings=self._warnings,
         )  # fmt: skip
         head["unavailable"] = [one._asdict() for one in self._unavailable]
-        return head, merged
+        return head, tables
 
     # --- the file ---------------------------------------------------------------------------------
 
@@ -245,9 +233,7 @@ class _Reader:
 
     # --- the run ----------------------------------------------------------------------------------
 
-    def _tables(
-        self, samples: SampleFile, program: str, command: Sequence[str], folder: Path | None
-    ) -> MergedTables:
+    def _tables(self, samples: SampleFile, program: str, command: Sequence[str]) -> Iterator[Table]:
         # Nothing but their perf maps is known of Python processes.
         with tempfile.TemporaryDirectory(prefix="gnomon-perf-") as none:
             python = python_call_paths.PythonRecordings(Path(none))
@@ -256,40 +242,13 @@ class _Reader:
         self._unavailable += names.resolve()
         self._warnings += notes({**facts_of(samples), **python.facts(samples)})
         task = sample_tables.TaskTables(samples, names, python)
-        rows: Iterable[Table] = _with_command(task.tables(), task.next_number, samples.host)
-        root = RunRoot(program, command[0] if command else "", samples.host, is_job=False)
-        if folder is None or len(samples.samples) < _SAMPLES_IN_MEMORY:
-            return table_merge.merged([TableSet(tuple(rows))], root, folder)
-        own = folder / "rows.blocks"
-        try:
-            return table_merge.merged([TableSet.of(rows, own)], root, folder)
-        finally:
-            own.unlink(missing_ok=True)
+        root = (program, command[0] if command else "")
+        return with_command(task.tables(), root, samples.host)
 
     def _say(self, columns: dict[str, Any]) -> None:
         """Say what is missing."""
         self._warnings += _losses(self._file_facts)
         self._warnings += _left_out(self._file_facts, columns)
-
-
-def _with_command(tables: Iterable[Table], location: int, host: str) -> Iterator[Table]:
-    """Yield tables, the command, and what its threads have together: comparisons judge that."""
-    profile = Table(PROFILE)
-    for table in tables:
-        profile = table if table.schema is PROFILE else profile
-        yield table
-    is_root = profile.numbers("path") == _ROOT
-    metric, values, n = (profile.numbers(name)[is_root] for name in ("metric", "inclusive", "raw"))
-    own = profile.numbers("exclusive")[is_root]
-    yield Table(LOCATIONS, [(location, -1, "command", host, -1, -1, -1, "")])
-    yield Table(
-        PROFILE,
-        [
-            (0, location, _ROOT, one, float(values[metric == one].sum()),
-             float(own[metric == one].sum()), None, int(n[metric == one].sum()), None, None)
-            for one in np.unique(metric).tolist()
-        ],
-    )  # fmt: skip
 
 
 def _tasks(rows: NDArray[np.void]) -> Iterator[Task]:

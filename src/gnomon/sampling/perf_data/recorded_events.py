@@ -76,12 +76,15 @@ class RecordedEvent(NamedTuple):
 def names_of(events: Sequence[RecordedEvent], features: HeaderFeatures) -> list[str]:
     """Return the name of each event, as perf had it where the file says that."""
     in_order = features.names_in_order
-    names = []
+    names: list[str] = []
     for number, event in enumerate(events):
         own = features.names.get(event.id, "") if event.id else ""
         if not own and len(in_order) == len(events):
             own = in_order[number]
-        names.append((own or _name(event))[:_NAME_MOST])
+        name = (own or _name(event))[:_NAME_MOST]
+        # A run has one metric of a name.
+        n_before = sum(other == name or other.startswith(f"{name} #") for other in names)
+        names.append(f"{name} #{n_before + 1}" if n_before else name)
     return names
 
 
