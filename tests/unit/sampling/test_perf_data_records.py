@@ -6,7 +6,9 @@ Where perf reads them, it is asked, too.
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +44,7 @@ from perf_data_files import (
     PerfData,
 )
 from perf_data_runs import APP, BASE, ORDERS, named, stacks, with_code, written
-from perf_reports import Share, opened, shares_of_perf, total
+from perf_reports import Share, opened, shares_of_gnomon, shares_of_perf, total
 
 from gnomon.errors import RunDirectoryError
 from gnomon.sampling.perf_data import header_features, profile
@@ -322,3 +324,55 @@ def test_a_file_that_shrinks_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(profile, "read_features", shortened)
     with pytest.raises(RunDirectoryError, match="cannot be read any more"):
         opened(path)
+
+
+@pytest.mark.skipif(not shutil.which("perf"), reason="there is no perf to ask")
+@pytest.mark.parametrize("order", ORDERS)
+def test_perf_reads_the_same_branches_and_accesses(tmp_path: Path, order: str) -> None:
+    data = with_code(Event(USUAL | ADDR | BRANCHES | WEIGHT, branch_type=4), order=order)
+    for number in range(6):
+        branch = [
+            *data.branch(BASE + 8, BASE + 0x10010, mispredicted=number % 3 == 0, cycles=5),
+            *data.branch(BASE + 16, BASE + 32, mispredicted=False, cycles=number),
+        ]
+        data.sample(BASE, branches=branch, weight=number, addr=77, time=START + number)
+    path = written(tmp_path / "perf.data", data)
+    said = subprocess.run(
+        ["perf", "script", "-i", path, "-F", "addr,weight,brstack"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    taken: dict[tuple[str, str], list[int]] = {}
+    for branches in re.findall(r"0x(\w+)/0x(\w+)/([MP])/-/-/(\d+)/", said):
+        own = taken.setdefault((branches[0], branches[1]), [0, 0, 0])
+        own[0] += 1
+        own[1] += branches[2] == "M"
+        own[2] += int(branches[3])
+    run = opened(path)
+    rows = run.query(
+        "SELECT from_address, to_address, taken, mispredicted, COALESCE(cycles, 0) FROM branches"
+    )
+    # Addresses are those in the modules, which perf has where they were mapped.
+    ours = sorted((n, wrong, cycles) for _, _, n, wrong, cycles in rows)
+    assert ours == sorted(map(tuple, taken.values()))
+    assert len(ours) == 2
+    weights = [int(words[1]) for words in map(str.split, said.splitlines()) if len(words) > 1]
+    told = run.query("SELECT COALESCE(latency, 0), data_address FROM samples ORDER BY time_ns")
+    assert told == [(weight, 77) for weight in weights]
+
+
+@pytest.mark.skipif(not shutil.which("perf"), reason="there is no perf to ask")
+@pytest.mark.parametrize("order", ORDERS)
+def test_perf_reads_the_same_values(tmp_path: Path, order: str) -> None:
+    kind, form = USUAL | ID | READ, WITH_ID | GROUP
+    events = (Event(kind, read_format=form, ids=(1,)),
+              Event(kind, read_format=form, ids=(2,), period=0, name="faults"))  # fmt: skip
+    data = with_code(*events, order=order)
+    for number, (one, other) in enumerate(((100, 7), (250, 9), (300, 9))):
+        data.sample(BASE, read=(2, one, 1, other, 2), time=START + number)
+    path = written(tmp_path / "perf.data", data)
+    theirs = shares_of_perf(path)
+    ours = shares_of_gnomon(opened(path))
+    assert [total(ours[f"{name} (sampled)"]) for name in theirs] == list(
+        map(total, theirs.values())
+    )
+    assert list(map(total, theirs.values())) == [Share(300, 3), Share(9, 2)]
