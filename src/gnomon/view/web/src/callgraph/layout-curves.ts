@@ -7,6 +7,19 @@ import type { Routes } from "./layout-routes";
 const LEANING = 1.5;
 /** How far from the end of its piece of the curve a label stands. */
 const LABEL = 0.3;
+/** How many passages a bend may leave out that it passes anyway. */
+const FURTHER = 6;
+
+/** A cubic curve between two heights, which it never leaves; `d` is how far its controls are. */
+interface Bend {
+  readonly x0: number;
+  readonly y0: number;
+  readonly lean0: number;
+  readonly x1: number;
+  readonly y1: number;
+  readonly lean1: number;
+  readonly d: number;
+}
 
 /** Writes the curves of arcs, which come in their order. */
 export class CurveWriter {
@@ -15,7 +28,10 @@ export class CurveWriter {
   private readonly labelX: Float32Array;
   private readonly labelY: Float32Array;
 
-  constructor(arcs: number) {
+  /**
+   * @param tolerance How far curves may leave the room that passages give, which has a margin.
+   */
+  constructor(arcs: number, private readonly tolerance: number) {
     this.routeStart = new Int32Array(arcs + 1);
     this.labelX = new Float32Array(arcs);
     this.labelY = new Float32Array(arcs);
@@ -38,43 +54,70 @@ export class CurveWriter {
    */
   arc(
     arc: number, bottomOfUpper: number, topOfLower: number,
-    { start, x, top, bottom, low, high }: Passages, { startX, startY, endX, endY }: ArcEnds,
-    reversed: boolean, labelBelow: boolean,
+    passed: Passages, { startX, endX }: ArcEnds, reversed: boolean, labelBelow: boolean,
   ): void {
+    const { x, top, bottom } = passed;
+    const [first, end] = [passed.start[arc]!, passed.start[arc + 1]!];
+    const [startY, endY] = [passed.startY[arc]!, passed.endY[arc]!];
     const route: number[] = [startX[arc]!, bottomOfUpper];
-    let [x0, y0, lean0] = [startX[arc]!, startY[arc]!, 0];
-    if (y0 > bottomOfUpper) line(route, x0, y0);
-    const [first, end] = [start[arc]!, start[arc + 1]!];
-    const label = (x1: number, y1: number, lean1: number, at: number): void => {
-      const d = (y1 - y0) / 2;
-      this.labelX[arc] = cubic(x0, x0 + lean0 * d, x1 - lean1 * d, x1, at);
-      this.labelY[arc] = cubic(y0, y0 + d, y1 - d, y1, at);
-    };
-    const firstX = first < end ? x[first]! : endX[arc]!;
-    const firstY = first < end ? top[first]! : endY[arc]!;
-    if (y0 === bottomOfUpper) lean0 = leaning(x0, y0, firstX, firstY) / 2;
-    for (let at = first; at < end; at++) {
-      const last = at === end - 1;
+    if (startY > bottomOfUpper) line(route, startX[arc]!, startY);
+    const toX = (at: number): number => (at < first ? startX[arc]! : at < end ? x[at]! : endX[arc]!);
+    const toTop = (at: number): number => (at < end ? top[at]! : endY);
+    const toBottom = (at: number): number => (at < first ? startY : bottom[at]!);
+    const leanAt = (at: number): number => {
+      const before = Math.max(at - 1, first - 1);
+      const behind = Math.min(at + 1, end);
+      const lean = leaning(toX(before), toBottom(before), toX(behind), toTop(behind));
+      if (at < first) return startY > bottomOfUpper ? 0 : lean / 2;
+      if (at === end) return endY < topOfLower ? 0 : lean / 2;
       const height = bottom[at]! - top[at]!;
-      const lean = limited(
-        leaning(at === first ? x0 : x[at - 1]!, at === first ? y0 : bottom[at - 1]!,
-          last ? endX[arc]! : x[at + 1]!, last ? endY[arc]! : top[at + 1]!),
-        height > 0 ? (2 * Math.max(0, Math.min(x[at]! - low[at]!, high[at]! - x[at]!))) / height : LEANING,
-      );
-      const [x1, x2] = [x[at]! - (lean * height) / 2, x[at]! + (lean * height) / 2];
-      if (at === first && !labelBelow) label(x1, top[at]!, lean, LABEL);
-      bend(route, x0, y0, lean0, x1, top[at]!, lean);
-      if (height > 0) line(route, x2, bottom[at]!);
-      [x0, y0, lean0] = [x2, bottom[at]!, lean];
+      const room = Math.min(x[at]! - passed.low[at]!, passed.high[at]! - x[at]!);
+      return height > 0 ? limited(lean, (2 * Math.max(0, room)) / height) : lean;
+    };
+    let [x0, y0, lean0] = [startX[arc]!, startY, leanAt(first - 1)];
+    for (let at = first; at <= end; at++) {
+      let bend = { x0, y0, lean0, x1: 0, y1: 0, lean1: 0, d: 0 };
+      // As far as one bend passes all that is between.
+      for (let to = Math.min(at + FURTHER, end); to >= at; to--) {
+        const lean1 = leanAt(to);
+        const height = to < end ? bottom[to]! - top[to]! : 0;
+        const [x1, y1] = [toX(to) - (lean1 * height) / 2, toTop(to)];
+        bend = { x0, y0, lean0, x1, y1, lean1, d: (y1 - y0) / (to > at ? 3 : 2) };
+        if (to > at && !this.passes(bend, passed, at, to)) continue;
+        at = to;
+        break;
+      }
+      if (route.length === (startY > bottomOfUpper ? 8 : 2) && !labelBelow) this.label(arc, bend, LABEL);
+      if (at === end && labelBelow) this.label(arc, bend, 1 - LABEL);
+      write(route, bend);
+      [x0, y0, lean0] = [bend.x1, bend.y1, bend.lean1];
+      if (at < end && bottom[at]! > y0) {
+        x0 = x[at]! + (lean0 * (bottom[at]! - y0)) / 2;
+        y0 = bottom[at]!;
+        line(route, x0, y0);
+      }
     }
-    const lean = endY[arc] === topOfLower ? leaning(x0, y0, endX[arc]!, endY[arc]!) / 2 : 0;
-    if (labelBelow) label(endX[arc]!, endY[arc]!, lean, 1 - LABEL);
-    else if (first === end) label(endX[arc]!, endY[arc]!, lean, LABEL);
-    bend(route, x0, y0, lean0, endX[arc]!, endY[arc]!, lean);
-    if (endY[arc]! < topOfLower) line(route, endX[arc]!, topOfLower);
+    if (endY < topOfLower) line(route, endX[arc]!, topOfLower);
     if (reversed) for (let at = route.length - 2; at >= 0; at -= 2) this.points.push(route[at]!, route[at + 1]!);
     else for (const each of route) this.points.push(each);
     this.routeStart[arc + 1] = this.points.length;
+  }
+
+  /** Whether a bend stays within the room of passages between its ends. */
+  private passes(bend: Bend, { top, bottom, low, high }: Passages, first: number, end: number): boolean {
+    for (let at = first; at < end; at++) {
+      for (const y of [top[at]!, bottom[at]!]) {
+        const x = xAt(bend, (y - bend.y0) / (bend.y1 - bend.y0));
+        if (x < low[at]! - this.tolerance || x > high[at]! + this.tolerance) return false;
+      }
+    }
+    return true;
+  }
+
+  private label(arc: number, bend: Bend, at: number): void {
+    const { y0, y1, d } = bend;
+    this.labelX[arc] = xAt(bend, at);
+    this.labelY[arc] = cubic(y0, y0 + d, y1 - d, y1, at);
   }
 
   routes(): Routes {
@@ -100,10 +143,12 @@ function line(route: number[], x: number, y: number): void {
   route.push(x0 + (x - x0) / 3, y0 + (y - y0) / 3, x0 + (2 * (x - x0)) / 3, y0 + (2 * (y - y0)) / 3, x, y);
 }
 
-/** A bend that stays between y0 and y1, where nothing is in the way. */
-function bend(route: number[], x0: number, y0: number, lean0: number, x1: number, y1: number, lean1: number): void {
-  const d = (y1 - y0) / 2;
+function write(route: number[], { x0, y0, lean0, x1, y1, lean1, d }: Bend): void {
   route.push(x0 + lean0 * d, y0 + d, x1 - lean1 * d, y1 - d, x1, y1);
+}
+
+function xAt({ x0, lean0, x1, lean1, d }: Bend, at: number): number {
+  return cubic(x0, x0 + lean0 * d, x1 - lean1 * d, x1, at);
 }
 
 function cubic(a: number, b: number, c: number, d: number, t: number): number {

@@ -32,7 +32,7 @@ export function folded(items: readonly Item[], most: number, gapX: number, gapY:
   const found: Item[] = [];
   let stack: Item[] = [];
   const close = (): void => {
-    if (stack.length > 0) found.push(stack.length === 1 ? stack[0]! : stacked(stack, gapY / 3));
+    if (stack.length > 0) found.push(stack.length === 1 ? stack[0]! : stacked(stack, gapY / 3, gapX));
     stack = [];
   };
   // A passage within a stack comes behind it.
@@ -52,22 +52,31 @@ export function folded(items: readonly Item[], most: number, gapX: number, gapY:
 
 function widthInStacks(boxes: readonly Item[], depth: number, gapX: number): number {
   let sum = 0;
+  const alley = alleyOf(depth, gapX);
   for (let first = 0; first < boxes.length; first += depth) {
     let widest = 0;
     for (let at = first; at < Math.min(first + depth, boxes.length); at++) widest = Math.max(widest, boxes[at]!.width);
-    sum += widest + gapX;
+    sum += widest + gapX + alley;
   }
   return sum;
 }
 
-function stacked(items: readonly Item[], gap: number): Item {
-  const width = items.reduce((most, item) => Math.max(most, item.width), 0);
+/** Items below each other, with room at the left for arcs to each. */
+function stacked(items: readonly Item[], gap: number, gapX: number): Item {
+  const alley = alleyOf(items.length, gapX);
+  const width = alley + items.reduce((most, item) => Math.max(most, item.width), 0);
   let y = 0;
   const rows = items.map((item) => {
-    item.x = (width - item.width) / 2;
+    item.x = alley;
     item.y = y;
     y += item.height + gap;
     return { top: item.y, bottom: item.y + item.height, items: [item] };
   });
-  return group(rows, width, y - gap);
+  const whole = group(rows, width, y - gap);
+  whole.alley = alley;
+  return whole;
+}
+
+function alleyOf(depth: number, gapX: number): number {
+  return Math.min(2 * depth, 2 * gapX);
 }

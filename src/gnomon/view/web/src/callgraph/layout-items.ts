@@ -18,6 +18,8 @@ export interface Item {
   previousY: number;
   /** Of a passage: how many arcs go through. */
   shared: number;
+  /** Of a stack: room at its left for arcs to what is in it. */
+  alley: number;
 }
 
 /** Items beside each other, from left to right; nothing else lies between top and bottom. */
@@ -71,6 +73,6 @@ export function place(whole: Item, x: number, y: number): void {
 function item(box: number, rows: readonly Row[] | null, width: number, height: number): Item {
   return {
     x: 0, y: 0, width, height, box, rows,
-    parent: null, row: 0, previousX: NaN, previousY: NaN, shared: 0,
+    parent: null, row: 0, previousX: NaN, previousY: NaN, shared: 0, alley: 0,
   };
 }

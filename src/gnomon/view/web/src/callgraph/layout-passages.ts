@@ -16,6 +16,9 @@ export interface Passages {
   readonly high: Float64Array;
   /** Passages with the same number are in one gap; below -1 in one trunk; -1 is alone. */
   readonly gap: Int32Array;
+  /** Where each arc leaves the rows of its upper box, and comes to those of its lower one. */
+  readonly startY: Float64Array;
+  readonly endY: Float64Array;
 }
 
 /** An arc between two boxes that are not the same. */
@@ -31,8 +34,10 @@ const LANE = 5;
 export function passages(ends: readonly (Ends | null)[], chains: readonly (Item[] | null)[], gapX: number): Passages {
   const found = new Finder(gapX);
   const start = new Int32Array(ends.length + 1);
+  const startY = new Float64Array(ends.length);
+  const endY = new Float64Array(ends.length);
   ends.forEach((each, arc) => {
-    if (each) found.find(each, chains[arc]!);
+    if (each) [startY[arc], endY[arc]] = found.find(each, chains[arc]!);
     start[arc + 1] = found.x.length;
   });
   return {
@@ -43,6 +48,7 @@ export function passages(ends: readonly (Ends | null)[], chains: readonly (Item[
     low: Float64Array.from(found.low),
     high: Float64Array.from(found.high),
     gap: Int32Array.from(found.gap),
+    startY, endY,
   };
 }
 
@@ -56,6 +62,9 @@ class Finder {
   private readonly gapsOfRow = new Map<Row, number>();
   private readonly trunks = new Map<Item, number>();
   private gaps = 0;
+  /** The first passage of the arc, and where it left its upper box's rows. */
+  private first = 0;
+  private startY = 0;
   // Where the arc is, and where it leads.
   private atX = 0;
   private atY = 0;
@@ -64,7 +73,8 @@ class Finder {
 
   constructor(private readonly gapX: number) {}
 
-  find({ upper, lower }: Ends, chain: Item[] | null): void {
+  /** Add the passages of an arc; where it leaves the rows of its upper box, where it comes to the lower. */
+  find({ upper, lower }: Ends, chain: Item[] | null): [number, number] {
     const above = ancestors(upper);
     const below = ancestors(lower);
     while (above.length > 1 && below.length > 1 && above.at(-2) === below.at(-2)) {
@@ -73,8 +83,9 @@ class Finder {
     }
     const common = above.pop()!;
     below.pop();
+    this.first = this.x.length;
     this.atX = upper.x + upper.width / 2;
-    this.atY = upper.y + upper.height;
+    this.atY = this.startY = bottomOfRow(upper);
     this.toX = lower.x + lower.width / 2;
     this.toY = lower.y;
     above.forEach((item, step) => {
@@ -82,14 +93,18 @@ class Finder {
       const within = above[step + 1];
       if (within) this.rows(within, item.row + 1, within.rows!.length, null);
     });
-    const first = above.at(-1)!.row + 1;
-    this.rows(common, first, below.at(-1)!.row, chain);
-    for (let step = below.length - 1; step >= 0; step--) {
+    this.rows(common, above.at(-1)!.row + 1, below.at(-1)!.row, chain);
+    for (let step = below.length - 1; step > 0; step--) {
       const item = below[step]!;
-      if (step === 0) break;
       this.column(item, topOfRow(item), item.y);
       this.rows(item, 0, below[step - 1]!.row, null);
     }
+    const end = topOfRow(lower);
+    if (this.x.length === this.first || this.bottom.at(-1)! < end) return [this.startY, end];
+    // Its last column leads straight to the box.
+    const top = this.top.pop()!;
+    for (const list of [this.x, this.bottom, this.low, this.high, this.gap]) list.pop();
+    return [this.startY, top];
   }
 
   private rows(group: Item, first: number, end: number, chain: Item[] | null): void {
@@ -103,14 +118,21 @@ class Finder {
 
   /** Above or below a group that has its row not for itself. */
   private column(item: Item, top: number, bottom: number): void {
-    const margin = Math.min(this.gapX / 4, item.width / 4);
-    this.add(top, bottom, item.x + margin, item.x + item.width - margin, -1);
+    if (this.x.length === this.first && top === this.startY) {
+      this.atY = this.startY = bottom;
+      return;
+    }
+    const beside = this.gapX / 4;
+    this.add(top, bottom, item.x - beside, item.x + item.width + beside, -1);
   }
 
   private trunk(passage: Item, row: Row): void {
     const middle = passage.x + passage.width / 2;
     if (passage.shared < 2) {
-      this.add(row.top, row.bottom, middle - this.gapX / 8, middle + this.gapX / 8, -1);
+      const [left, right] = neighbours(row, passage);
+      const low = left ? left.x + left.width + this.margin(left) : middle;
+      const high = right ? right.x - this.margin(right) : middle;
+      this.add(row.top, row.bottom, Math.min(low, middle), Math.max(high, middle), -1);
       return;
     }
     let trunk = this.trunks.get(passage);
@@ -135,7 +157,8 @@ class Finder {
     }
     let index = first;
     const hit = items[first];
-    if (hit && hit.x < ideal) {
+    if (group.alley > 0) index = 0;
+    else if (hit && hit.x < ideal) {
       // On the side where the way is shorter, and of these the nearer.
       const way = (x: number): number => Math.abs(x - this.atX) + Math.abs(x - this.toX) + Math.abs(x - ideal) / 2;
       if (way(hit.x + hit.width) < way(hit.x)) index += 1;
@@ -148,7 +171,20 @@ class Finder {
     this.add(row.top, row.bottom, low + margin, high - margin, gaps + index);
   }
 
+  private margin(item: Item): number {
+    return item.box < 0 && item.rows === null ? this.gapX / 12 : this.gapX / 4;
+  }
+
   private add(top: number, bottom: number, low: number, high: number, gap: number): void {
+    const last = this.x.length - 1;
+    if (last >= this.first && this.bottom[last]! >= top) {
+      // Without room to bend between them both are one.
+      top = this.top[last]!;
+      [low, high] = [Math.max(low, this.low[last]!), Math.min(high, this.high[last]!)];
+      if (gap === -1) gap = this.gap[last]!;
+      if (low > high) low = high = (low + high) / 2;
+      for (const list of [this.x, this.top, this.bottom, this.low, this.high, this.gap]) list.pop();
+    }
     const x = Math.min(Math.max(this.ideal((top + bottom) / 2), low), high);
     this.x.push(x);
     this.top.push(top);
@@ -172,6 +208,17 @@ function ancestors(item: Item): Item[] {
   return found;
 }
 
+/** The items beside one in its row. */
+function neighbours({ items }: Row, item: Item): [Item | undefined, Item | undefined] {
+  let [first, end] = [0, items.length];
+  while (first < end) {
+    const middle = (first + end) >> 1;
+    if (items[middle]!.x < item.x) first = middle + 1;
+    else end = middle;
+  }
+  return items[first] === item ? [items[first - 1], items[first + 1]] : [undefined, undefined];
+}
+
 function topOfRow(item: Item): number {
   return item.parent?.rows?.[item.row]?.top ?? item.y;
 }
@@ -180,16 +227,14 @@ function bottomOfRow(item: Item): number {
   return item.parent?.rows?.[item.row]?.bottom ?? item.y + item.height;
 }
 
-/** Where arcs begin and end, and the rows of their boxes, which they leave straight. */
+/** Where arcs begin on their upper boxes and end on their lower ones. */
 export interface ArcEnds {
   readonly startX: Float64Array;
-  readonly startY: Float64Array;
   readonly endX: Float64Array;
-  readonly endY: Float64Array;
 }
 
 /** Pull arcs straight as far as there is room in the gaps that they pass. */
-export function straighten({ start, x, top, bottom, low, high }: Passages, ends: ArcEnds): void {
+export function straighten({ start, x, top, bottom, low, high, startY, endY }: Passages, ends: ArcEnds): void {
   for (let arc = 0; arc + 1 < start.length; arc++) {
     const [first, end] = [start[arc]!, start[arc + 1]!];
     for (let round = 0; round < STRAIGHTENED; round++) {
@@ -197,9 +242,9 @@ export function straighten({ start, x, top, bottom, low, high }: Passages, ends:
         // There and back, so that both ends count alike.
         const at = round % 2 === 0 ? step : end - 1 - (step - first);
         const x0 = at === first ? ends.startX[arc]! : x[at - 1]!;
-        const y0 = at === first ? ends.startY[arc]! : bottom[at - 1]!;
+        const y0 = at === first ? startY[arc]! : bottom[at - 1]!;
         const x1 = at === end - 1 ? ends.endX[arc]! : x[at + 1]!;
-        const y1 = at === end - 1 ? ends.endY[arc]! : top[at + 1]!;
+        const y1 = at === end - 1 ? endY[arc]! : top[at + 1]!;
         const y = (top[at]! + bottom[at]!) / 2;
         const ideal = y1 > y0 ? x0 + ((x1 - x0) * (y - y0)) / (y1 - y0) : (x0 + x1) / 2;
         x[at] = Math.min(Math.max(ideal, low[at]!), high[at]!);
@@ -225,10 +270,11 @@ export function intoLanes({ start, x, low, high, gap }: Passages, ends: ArcEnds)
     while (end < order.length && gap[order[end]!] === gap[order[first]!]) end += 1;
     if (end - first < 2) continue;
     const lanes = order.slice(first, end);
-    const [from, to] = [low[lanes[0]!]!, high[lanes[0]!]!];
+    let [from, to] = [Infinity, -Infinity];
+    for (const at of lanes) [from, to] = [Math.min(from, low[at]!), Math.max(to, high[at]!)];
     const wanted = Float64Array.from(lanes, (at) => x[at]!);
     const lane = Math.min(LANE, Math.max(0, to - from) / (lanes.length - 1));
     spaced(wanted, new Float64Array(lanes.length).fill(1), new Float64Array(lanes.length).fill(lane), from, to);
-    lanes.forEach((at, index) => (x[at] = Math.min(Math.max(wanted[index]!, from), to)));
+    lanes.forEach((at, index) => (x[at] = Math.min(Math.max(wanted[index]!, low[at]!), high[at]!)));
   }
 }

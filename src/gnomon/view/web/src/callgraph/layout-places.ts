@@ -1,6 +1,6 @@
 // Where items of layers stand: near those that they are linked to, in order, with room between.
 
-import { incidence } from "./layout-graph";
+import { type Incidence, incidence } from "./layout-graph";
 import type { Item, Row } from "./layout-items";
 import { spaced } from "./layout-spacing";
 
@@ -18,6 +18,7 @@ const ROUNDS_OF_LARGE = 4;
 const LARGE = 5000;
 /** How much passages are drawn to each other, so that long arcs are straight. */
 const STRAIGHT = 8;
+const PULLS = 12;
 /** Room between layers grows with how far links go sideways, up to this. */
 const ROOMIEST = 2.5;
 
@@ -79,7 +80,7 @@ function middles(columns: Columns, distances: readonly Float64Array[], most: num
   rows.forEach((row, index) => {
     let at = 0;
     row.forEach((each, place) => (x[each] = at += distances[index]![place]!));
-    for (const each of row) x[each]! -= at / 2;
+    for (const each of row) x[each] = Number.isNaN(previous[each]!) ? x[each]! - at / 2 : previous[each]!;
     widest = Math.max(widest, at);
   });
   const move = (index: number, up: boolean, down: boolean): void => {
@@ -123,7 +124,34 @@ function middles(columns: Columns, distances: readonly Float64Array[], most: num
     for (let index = 0; index < rows.length; index++) move(index, true, true);
     for (let index = rows.length - 1; index >= 0; index--) move(index, true, true);
   }
+  straightened(rows, distances, x, isPassage, { out, into, upper, lower });
   return x;
+}
+
+/** Move passages alone, each between its neighbours in the row, to where arcs through them are straight. */
+function straightened(
+  rows: readonly (readonly number[])[], distances: readonly Float64Array[], x: Float64Array,
+  isPassage: (at: number) => boolean,
+  { out, into, upper, lower }: { out: Incidence; into: Incidence; upper: Int32Array; lower: Int32Array },
+): void {
+  const mean = ({ start, arc }: Incidence, ends: Int32Array, node: number): number => {
+    let sum = 0;
+    for (let at = start[node]!; at < start[node + 1]!; at++) sum += x[ends[arc[at]!]!]!;
+    return sum / (start[node + 1]! - start[node]!);
+  };
+  for (let round = 0; round < PULLS; round++) {
+    for (let step = 0; step < rows.length; step++) {
+      const index = round % 2 === 0 ? step : rows.length - 1 - step;
+      const row = rows[index]!;
+      row.forEach((each, place) => {
+        if (!isPassage(each)) return;
+        const low = place > 0 ? x[row[place - 1]!]! + distances[index]![place]! : -Infinity;
+        const high = place + 1 < row.length ? x[row[place + 1]!]! - distances[index]![place + 1]! : Infinity;
+        const middle = (mean(into, upper, each) + mean(out, lower, each)) / 2;
+        x[each] = Math.min(Math.max(middle, low), high);
+      });
+    }
+  }
 }
 
 /** Room below each row. */

@@ -41,9 +41,7 @@ export function routed(graph: Graph, boxes: readonly Item[], chains: readonly (I
   const middle = (item: Item): number => item.x + width[item.box]! / 2;
   const arcEnds: ArcEnds = {
     startX: Float64Array.from(ends, (each) => (each ? middle(each.upper) : 0)),
-    startY: Float64Array.from(ends, (each) => (each ? each.upper.parent!.rows![each.upper.row]!.bottom : 0)),
     endX: Float64Array.from(ends, (each) => (each ? middle(each.lower) : 0)),
-    endY: Float64Array.from(ends, (each) => (each ? each.lower.parent!.rows![each.lower.row]!.top : 0)),
   };
   const passed = passages(ends, chains, gapX);
   straighten(passed, arcEnds);
@@ -51,7 +49,7 @@ export function routed(graph: Graph, boxes: readonly Item[], chains: readonly (I
   straighten(passed, arcEnds);
   intoLanes(passed, arcEnds);
 
-  const writer = new CurveWriter(m);
+  const writer = new CurveWriter(m, gapX / 8);
   const callees = new Int32Array(boxes.length);
   const callers = new Int32Array(boxes.length);
   for (let arc = 0; arc < m; arc++) {
