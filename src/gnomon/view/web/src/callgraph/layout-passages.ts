@@ -130,8 +130,8 @@ class Finder {
     const middle = passage.x + passage.width / 2;
     if (passage.shared < 2) {
       const [left, right] = neighbours(row, passage);
-      const low = left ? left.x + left.width + this.margin(left) : middle;
-      const high = right ? right.x - this.margin(right) : middle;
+      const low = left ? left.x + left.width + this.margin(left) : passage.parent!.x - this.gapX / 4;
+      const high = right ? right.x - this.margin(right) : passage.parent!.x + passage.parent!.width + this.gapX / 4;
       this.add(row.top, row.bottom, Math.min(low, middle), Math.max(high, middle), -1);
       return;
     }
