@@ -9,6 +9,8 @@ const LEANING = 1.5;
 const LABEL = 0.3;
 /** How many passages a bend may leave out that it passes anyway. */
 const FURTHER = 6;
+/** Passages that are taller are never left out. */
+const TALL = 400;
 
 /** A cubic curve between two heights, which it never leaves; `d` is how far its controls are. */
 interface Bend {
@@ -106,8 +108,10 @@ export class CurveWriter {
   /** Whether a bend stays within the room of passages between its ends. */
   private passes(bend: Bend, { top, bottom, low, high }: Passages, first: number, end: number): boolean {
     for (let at = first; at < end; at++) {
-      for (const y of [top[at]!, bottom[at]!]) {
-        const x = xAt(bend, (y - bend.y0) / (bend.y1 - bend.y0));
+      const height = bottom[at]! - top[at]!;
+      if (height > TALL) return false;
+      for (let part = 0; part <= 4; part++) {
+        const x = xAt(bend, (top[at]! + (height * part) / 4 - bend.y0) / (bend.y1 - bend.y0));
         if (x < low[at]! - this.tolerance || x > high[at]! + this.tolerance) return false;
       }
     }

@@ -15,7 +15,8 @@ export interface Item {
   row: number;
   /** Its middle in the picture before, NaN if it was not there. */
   previousX: number;
-  previousY: number;
+  /** Where its top was. */
+  previousTop: number;
   /** Of a passage: how many arcs go through. */
   shared: number;
   /** Of a stack: room at its left for arcs to what is in it. */
@@ -40,18 +41,18 @@ export function passageItem(width: number): Item {
 /** A group of rows whose items have their places in it. */
 export function group(rows: readonly Row[], width: number, height: number): Item {
   const whole = item(-1, rows, width, height);
-  let [sumX, sumY, known] = [0, 0, 0];
+  let [sumX, top, known] = [0, Infinity, 0];
   rows.forEach((row, at) => {
     for (const each of row.items) {
       each.parent = whole;
       each.row = at;
       if (Number.isNaN(each.previousX)) continue;
       sumX += each.previousX;
-      sumY += each.previousY;
+      top = Math.min(top, each.previousTop);
       known += 1;
     }
   });
-  if (known > 0) [whole.previousX, whole.previousY] = [sumX / known, sumY / known];
+  if (known > 0) [whole.previousX, whole.previousTop] = [sumX / known, top];
   return whole;
 }
 
@@ -73,6 +74,6 @@ export function place(whole: Item, x: number, y: number): void {
 function item(box: number, rows: readonly Row[] | null, width: number, height: number): Item {
   return {
     x: 0, y: 0, width, height, box, rows,
-    parent: null, row: 0, previousX: NaN, previousY: NaN, shared: 0, alley: 0,
+    parent: null, row: 0, previousX: NaN, previousTop: NaN, shared: 0, alley: 0,
   };
 }

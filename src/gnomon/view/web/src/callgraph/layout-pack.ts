@@ -26,7 +26,7 @@ export function packed(parts: readonly Item[], gap: number): Item {
 function inOrder(parts: readonly Item[]): Item[] {
   const known = parts.filter((item) => !Number.isNaN(item.previousX));
   const fresh = parts.filter((item) => Number.isNaN(item.previousX));
-  known.sort((a, b) => a.previousY - a.height / 2 - (b.previousY - b.height / 2) || a.previousX - b.previousX);
+  known.sort((a, b) => a.previousTop - b.previousTop || a.previousX - b.previousX);
   fresh.sort((a, b) => b.height - a.height || b.width - a.width);
   return [...known, ...fresh];
 }

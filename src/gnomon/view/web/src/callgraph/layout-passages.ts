@@ -29,6 +29,8 @@ export interface Ends {
 
 const STRAIGHTENED = 6;
 const LANE = 5;
+/** More rows than these are passed at the side of their group. */
+const MANY = 48;
 
 /** Find the passages of each arc; null for arcs without rows between, as loops. */
 export function passages(ends: readonly (Ends | null)[], chains: readonly (Item[] | null)[], gapX: number): Passages {
@@ -60,6 +62,7 @@ class Finder {
   readonly high: number[] = [];
   readonly gap: number[] = [];
   private readonly gapsOfRow = new Map<Row, number>();
+  private readonly sidesOfGroup = new Map<Item, number>();
   private readonly trunks = new Map<Item, number>();
   private gaps = 0;
   /** The first passage of the arc, and where it left its upper box's rows. */
@@ -108,6 +111,11 @@ class Finder {
   }
 
   private rows(group: Item, first: number, end: number, chain: Item[] | null): void {
+    if (first >= end) return;
+    if (group.alley > 0 || end - first > MANY) {
+      this.beside(group, group.rows![first]!, group.rows![end - 1]!);
+      return;
+    }
     for (let at = first; at < end; at++) {
       const row = group.rows![at]!;
       const passage = chain?.[at - first];
@@ -124,6 +132,20 @@ class Finder {
     }
     const beside = this.gapX / 4;
     this.add(top, bottom, item.x - beside, item.x + item.width + beside, -1);
+  }
+
+  /** Past many rows at once, at a side of the group: stacks have room at their left. */
+  private beside(group: Item, first: Row, last: Row): void {
+    let gaps = this.sidesOfGroup.get(group);
+    if (gaps === undefined) {
+      this.sidesOfGroup.set(group, (gaps = this.gaps));
+      this.gaps += 2;
+    }
+    const right = group.alley === 0 && this.atX + this.toX > 2 * group.x + group.width;
+    const [low, high] = right
+      ? [group.x + group.width + this.gapX / 8, group.x + group.width + this.gapX / 2]
+      : [group.x - this.gapX / 2, group.x + group.alley - this.gapX / 8];
+    this.add(first.top, last.bottom, low, high, gaps + Number(right));
   }
 
   private trunk(passage: Item, row: Row): void {
@@ -157,8 +179,7 @@ class Finder {
     }
     let index = first;
     const hit = items[first];
-    if (group.alley > 0) index = 0;
-    else if (hit && hit.x < ideal) {
+    if (hit && hit.x < ideal) {
       // On the side where the way is shorter, and of these the nearer.
       const way = (x: number): number => Math.abs(x - this.atX) + Math.abs(x - this.toX) + Math.abs(x - ideal) / 2;
       if (way(hit.x + hit.width) < way(hit.x)) index += 1;

@@ -80,7 +80,7 @@ function boxItems({ width, height, from, to, previous, gapX }: LayoutInput): Ite
     const item = boxItem(box, each + (loops[box] ? gapX : 0), height[box]!);
     if (previous) {
       item.previousX = previous.x[box]! + each / 2;
-      item.previousY = previous.y[box]! + height[box]! / 2;
+      item.previousTop = previous.y[box]!;
     }
     return item;
   });
