@@ -66,12 +66,16 @@ static int add_entry(struct gn_perf_file *file, const struct gn_event_attr *attr
 /* The first mapping of the kernel says where it was: "[kernel.kallsyms]_text", by its offset. */
 static void note_kernel(struct gn_perf_file *file, const struct gn_file_mapping *mapping)
 {
+	struct gn_mapped_module *kernel = gn_module(&file->mapped, GN_FIXED_KERNEL);
 	const char *end = strchr(mapping->path, ']');
 
 	if (file->kernel_start || strncmp(mapping->path, "[kernel.", 8) != 0 || !end || !end[1])
 		return;
 	file->kernel_start = mapping->file_offset;
 	snprintf(file->kernel_symbol, sizeof(file->kernel_symbol), "%s", end + 1);
+	kernel->build_id_bytes = mapping->build_id_bytes;
+	if (mapping->build_id_bytes)
+		memcpy(kernel->build_id, mapping->build_id, mapping->build_id_bytes);
 }
 
 static int take_mapping(struct gn_perf_file *file, const uint8_t *record,

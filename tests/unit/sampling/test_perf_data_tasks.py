@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from perf_data_files import EXEC, ROUND, START, Event, PerfData
+from perf_data_files import COMPRESSED, COMPRESSED2, EXEC, ROUND, START, Event, PerfData
 from perf_data_runs import APP, BASE, LIBRARY, named, stacks, with_code, written
 from perf_reports import opened
+
+from gnomon.errors import RunDirectoryError
 
 
 def test_records_are_taken_in_the_order_of_their_times(tmp_path: Path) -> None:
@@ -99,3 +101,42 @@ def test_zeros_behind_what_was_written(tmp_path: Path, left: int) -> None:
     # Of the header of the last record its size is missing.
     path.write_bytes(data.file(is_finished=False)[:-left] + bytes(512))
     assert stacks(opened(path)) == {"app+0x0": 1000}
+
+
+ZSTD = b"\x28\xb5\x2f\xfd\x00\x50"
+"""Magic, and a header of a frame with a window of 1 MiB. Source: RFC 8878."""
+
+
+def block(content: bytes, *, is_last: bool) -> bytes:
+    """Return a block of zstd that is not compressed."""
+    return (len(content) << 3 | is_last).to_bytes(3, "little") + content
+
+
+@pytest.mark.parametrize("kind", [COMPRESSED, COMPRESSED2])
+def test_records_that_are_compressed(tmp_path: Path, kind: int) -> None:
+    """One frame for all: records of the kernel lie in two of perf's, whose times go back."""
+    data = with_code()
+    data.sample(BASE + 1, time=START + 50)
+    inside = PerfData()
+    inside.mmap(1, BASE, 0x100, LIBRARY, START + 20)
+    inside.sample(BASE + 2, time=START + 10)
+    inside.sample(BASE + 3, time=START + 30)
+    whole = bytes(inside.data)
+    for part in (ZSTD + block(whole[:75], is_last=False), block(whole[75:], is_last=True)):
+        content = part
+        # The later kind says how much of it there is, and is padded.
+        if kind == COMPRESSED2:
+            content = data.pack("Q", len(part)) + part + bytes(-len(part) % 8)
+        data.data += data.pack("IHH", kind, 0, 8 + len(content)) + content
+    assert stacks(opened(written(tmp_path / "perf.data", data))) == {
+        "app+0x2": 1000, "lib.so+0x3": 1000, "lib.so+0x1": 1000,
+    }  # fmt: skip
+
+
+def test_damaged_compression_is_refused(tmp_path: Path) -> None:
+    data = with_code()
+    data.add(COMPRESSED, b"no frame of zstd")
+    path = written(tmp_path / "perf.data", data)
+    offset = path.read_bytes().index(b"no frame") - 8
+    with pytest.raises(RunDirectoryError, match=f"at byte {offset}: its compression is damaged"):
+        opened(path)

@@ -57,14 +57,30 @@ class RecordedKernel(NamedTuple):
 
 
 def recorded_kernel(
-    features: HeaderFeatures, symbol: str, start: int, generated: Sequence[tuple[int, int, bytes]]
+    features: HeaderFeatures,
+    symbol: str,
+    start: int,
+    generated: Sequence[tuple[int, int, bytes]],
+    build_id: str = "",
 ) -> RecordedKernel:
-    """Return the kernel of a file."""
-    own = [one.build_id for one in features.build_ids
-           if one.is_kernel and one.path.startswith("[kernel")]  # fmt: skip
+    """Return the kernel of a file.
+
+    Args:
+        features: what the header says.
+        symbol: as of `RecordedKernel`.
+        start: likewise.
+        generated: likewise.
+        build_id: which its mapping has; "" where it has none.
+    """
+    in_header = (
+        one.build_id
+        for one in features.build_ids
+        if one.is_kernel and one.path.startswith("[kernel")
+    )
+    build_id = build_id or next(in_header, "")
     here = os.uname()
     is_here = features.host == here.nodename and features.release == here.release
-    return RecordedKernel(own[0] if own else "", is_here, symbol, start, generated)
+    return RecordedKernel(build_id, is_here, symbol, start, generated)
 
 
 def kernel_names(kernel: RecordedKernel, addresses: NDArray[np.uint64]) -> KernelNames:

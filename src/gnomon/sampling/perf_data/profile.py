@@ -168,7 +168,6 @@ class _Reader:
         samples = np.frombuffer(columns["sample"], _SAMPLE)
         events = [RecordedEvent(*one) for one in perf_file.events()]
         names = names_of(events, features)
-        is_kernel = np.array([one.kind == KERNEL for one in modules], bool)
         return SampleFile(
             host=features.host,
             rank=-1,
@@ -193,7 +192,7 @@ class _Reader:
             losses=np.array([(self._file_facts["records"][_THROTTLE], THROTTLED)], _LOSS),
             cpu_ns=0,
             left_out=0,
-            kernel_names=self._kernel_names(perf_file, features, places, is_kernel),
+            kernel_names=self._kernel_names(perf_file, features, modules, places),
             times=np.empty(0, NO_RECORDS),
         )
 
@@ -213,13 +212,14 @@ class _Reader:
         return os.fstat(self._descriptor).st_mtime_ns - last
 
     def _kernel_names(
-        self, perf_file: PerfFile, features: HeaderFeatures, places: NDArray[np.void],
-        is_kernel: NDArray[np.bool_],
+        self, perf_file: PerfFile, features: HeaderFeatures, modules: Sequence[Module],
+        places: NDArray[np.void],
     ) -> dict[int, str]:  # fmt: skip
+        is_kernel = np.array([one.kind == KERNEL for one in modules], bool)
         own = np.flatnonzero(is_kernel[places["module"]] & (places["offset"] >> np.uint64(63) > 0))
         kernel = recorded_kernel(
             features, self._file_facts["kernel_symbol"].decode(errors="replace"),
-            self._file_facts["kernel_start"], perf_file.symbols(),
+            self._file_facts["kernel_start"], perf_file.symbols(), modules[0].build_id,
         )  # fmt: skip
         kernel_own = kernel_names(kernel, np.unique(places["offset"][own]))
         if kernel_own.missing is not None:
