@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page
 
 GNOMON = str(Path(sys.executable).with_name("gnomon"))
 # A machine that is busy with other things is slow, not wrong.
-PATIENCE_MS = 9_000
+PATIENCE_MS = 90_000
 
 
 # What is there when a view can be used.
