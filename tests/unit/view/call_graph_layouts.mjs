@@ -212,26 +212,38 @@ function afterRemoval(graph, before) {
   return { ...orders(smaller, after), ...measured(smaller, after), ...moved(before, again) };
 }
 
-/** Pairs of boxes in one row now, and how many of them were the other way round before. */
-function orders({ width, height, previous }, { x, y }) {
+/** Pairs of boxes in one row before and now that arcs connect, and how many of them changed sides. */
+function orders(graph, { x, y }) {
+  const { width, height, previous } = graph;
+  const part = connected(graph);
   const rows = new Map();
   for (let box = 0; box < width.length; box++) {
-    const middle = Math.round(y[box] + height[box] / 2);
-    if (!rows.has(middle)) rows.set(middle, []);
-    rows.get(middle).push(box);
+    const key = `${part[box]} ${Math.round(y[box] + height[box] / 2)}`;
+    if (!rows.has(key)) rows.set(key, []);
+    rows.get(key).push(box);
   }
   let [pairs, swapped] = [0, 0];
   for (const row of rows.values()) {
     row.sort((a, b) => x[a] - x[b]);
     for (let at = 0; at + 1 < row.length; at++) {
       const [left, right] = [row[at], row[at + 1]];
-      const sameRow = Math.abs(previous.y[left] + height[left] / 2 - previous.y[right] - height[right] / 2) < 1;
-      if (!sameRow) continue;
+      const before = (box) => previous.y[box] + height[box] / 2;
+      if (Math.abs(before(left) - before(right)) > 1) continue;
       pairs += 1;
       if (previous.x[left] > previous.x[right]) swapped += 1;
     }
   }
   return { pairs, swapped };
+}
+
+/** The part of its cluster that each box is connected with. */
+function connected({ width, from, to, cluster }) {
+  const root = Array.from(width, (_, box) => box);
+  const find = (box) => (root[box] === box ? box : (root[box] = find(root[box])));
+  from.forEach((tail, arc) => {
+    if (cluster[tail] === cluster[to[arc]]) root[find(tail)] = find(to[arc]);
+  });
+  return root.map((_, box) => find(box));
 }
 
 /** How far boxes go when nothing has changed, as the median share of the picture's size. */

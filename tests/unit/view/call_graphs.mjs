@@ -81,7 +81,7 @@ export const graphs = {
   complete: () => graph(60, to(3600, (at) => Math.floor(at / 60)), to(3600, (at) => at % 60)),
   chain: () => graph(5000, to(4999, (at) => at), to(4999, (at) => at + 1)),
   "chain with long arcs": () =>
-    graph(5000, to(9998, (at) => (at < 4999 ? at : (at - 4999) >> 1)), to(9998, (at) => (at < 4999 ? at + 1 : 9998 - at))),
+    graph(600, to(1198, (at) => (at < 599 ? at : (at - 599) >> 1)), to(1198, (at) => (at < 599 ? at + 1 : 1198 - at))),
   star: () => graph(5000, to(4999, () => 0), to(4999, (at) => at + 1)),
   "star inwards": () => graph(5000, to(4999, (at) => at + 1), to(4999, () => 0)),
   "no arcs": () => graph(5000, [], []),

@@ -25,7 +25,8 @@ interface Bend {
 
 /** Writes the curves of arcs, which come in their order. */
 export class CurveWriter {
-  private readonly points: number[] = [];
+  private points = new Float32Array(1 << 12);
+  private length = 0;
   private readonly routeStart: Int32Array;
   private readonly labelX: Float32Array;
   private readonly labelY: Float32Array;
@@ -42,8 +43,9 @@ export class CurveWriter {
   /** A loop at the right side of a box. */
   loop(arc: number, right: number, top: number, height: number, reach: number): void {
     const [high, low] = [top + height * 0.25, top + height * 0.75];
-    this.points.push(right, high, right + reach, high, right + reach, low, right, low);
-    this.routeStart[arc + 1] = this.points.length;
+    this.begin(right, high);
+    this.segment(right + reach, high, right + reach, low, right, low);
+    this.routeStart[arc + 1] = this.length;
     this.labelX[arc] = right + reach * 0.75;
     this.labelY[arc] = (high + low) / 2;
   }
@@ -61,8 +63,10 @@ export class CurveWriter {
     const { x, top, bottom } = passed;
     const [first, end] = [passed.start[arc]!, passed.start[arc + 1]!];
     const [startY, endY] = [passed.startY[arc]!, passed.endY[arc]!];
-    const route: number[] = [startX[arc]!, bottomOfUpper];
-    if (startY > bottomOfUpper) line(route, startX[arc]!, startY);
+    const begin = this.length;
+    this.begin(startX[arc]!, bottomOfUpper);
+    if (startY > bottomOfUpper) this.line(startX[arc]!, startY);
+    const bent = this.length;
     const toX = (at: number): number => (at < first ? startX[arc]! : at < end ? x[at]! : endX[arc]!);
     const toTop = (at: number): number => (at < end ? top[at]! : endY);
     const toBottom = (at: number): number => (at < first ? startY : bottom[at]!);
@@ -89,20 +93,64 @@ export class CurveWriter {
         at = to;
         break;
       }
-      if (route.length === (startY > bottomOfUpper ? 8 : 2) && !labelBelow) this.label(arc, bend, LABEL);
+      if (this.length === bent && !labelBelow) this.label(arc, bend, LABEL);
       if (at === end && labelBelow) this.label(arc, bend, 1 - LABEL);
-      write(route, bend);
+      this.bend(bend);
       [x0, y0, lean0] = [bend.x1, bend.y1, bend.lean1];
       if (at < end && bottom[at]! > y0) {
         x0 = x[at]! + (lean0 * (bottom[at]! - y0)) / 2;
         y0 = bottom[at]!;
-        line(route, x0, y0);
+        this.line(x0, y0);
       }
     }
-    if (endY < topOfLower) line(route, endX[arc]!, topOfLower);
-    if (reversed) for (let at = route.length - 2; at >= 0; at -= 2) this.points.push(route[at]!, route[at + 1]!);
-    else for (const each of route) this.points.push(each);
-    this.routeStart[arc + 1] = this.points.length;
+    if (endY < topOfLower) this.line(endX[arc]!, topOfLower);
+    if (reversed) this.reverse(begin);
+    this.routeStart[arc + 1] = this.length;
+  }
+
+  private begin(x: number, y: number): void {
+    if (this.length + 2 > this.points.length) this.grow();
+    this.points[this.length++] = x;
+    this.points[this.length++] = y;
+  }
+
+  private segment(x1: number, y1: number, x2: number, y2: number, x3: number, y3: number): void {
+    if (this.length + 6 > this.points.length) this.grow();
+    const { points } = this;
+    points[this.length++] = x1;
+    points[this.length++] = y1;
+    points[this.length++] = x2;
+    points[this.length++] = y2;
+    points[this.length++] = x3;
+    points[this.length++] = y3;
+  }
+
+  private grow(): void {
+    const larger = new Float32Array(2 * this.points.length);
+    larger.set(this.points);
+    this.points = larger;
+  }
+
+  private line(x: number, y: number): void {
+    const x0 = this.points[this.length - 2]!;
+    const y0 = this.points[this.length - 1]!;
+    this.segment(x0 + (x - x0) / 3, y0 + (y - y0) / 3, x0 + (2 * (x - x0)) / 3, y0 + (2 * (y - y0)) / 3, x, y);
+  }
+
+  private bend({ x0, y0, lean0, x1, y1, lean1, d }: Bend): void {
+    this.segment(x0 + lean0 * d, y0 + d, x1 - lean1 * d, y1 - d, x1, y1);
+  }
+
+  /** Turn round the points from `begin`. */
+  private reverse(begin: number): void {
+    const { points } = this;
+    for (let one = begin, other = this.length - 2; one < other; one += 2, other -= 2) {
+      const [x, y] = [points[one]!, points[one + 1]!];
+      points[one] = points[other]!;
+      points[one + 1] = points[other + 1]!;
+      points[other] = x;
+      points[other + 1] = y;
+    }
   }
 
   /** Whether a bend stays within the room of passages between its ends. */
@@ -127,7 +175,7 @@ export class CurveWriter {
   routes(): Routes {
     return {
       routeStart: this.routeStart,
-      points: Float32Array.from(this.points),
+      points: this.points.slice(0, this.length),
       labelX: this.labelX,
       labelY: this.labelY,
     };
@@ -140,15 +188,6 @@ function leaning(x0: number, y0: number, x1: number, y1: number): number {
 
 function limited(value: number, most: number): number {
   return Math.min(Math.max(value, -most), most);
-}
-
-function line(route: number[], x: number, y: number): void {
-  const [x0, y0] = [route.at(-2)!, route.at(-1)!];
-  route.push(x0 + (x - x0) / 3, y0 + (y - y0) / 3, x0 + (2 * (x - x0)) / 3, y0 + (2 * (y - y0)) / 3, x, y);
-}
-
-function write(route: number[], { x0, y0, lean0, x1, y1, lean1, d }: Bend): void {
-  route.push(x0 + lean0 * d, y0 + d, x1 - lean1 * d, y1 - d, x1, y1);
 }
 
 function xAt({ x0, lean0, x1, lean1, d }: Bend, at: number): number {

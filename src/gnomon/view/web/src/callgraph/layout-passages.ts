@@ -27,8 +27,10 @@ export interface Ends {
   readonly lower: Item;
 }
 
-const STRAIGHTENED = 6;
+const STRAIGHTENED = 4;
 const LANE = 5;
+/** Nearer than this there is no room between. */
+const TOUCHING = 0.01;
 /** More rows than these are passed at the side of their group. */
 const MANY = 48;
 
@@ -103,7 +105,7 @@ class Finder {
       this.rows(item, 0, below[step - 1]!.row, null);
     }
     const end = topOfRow(lower);
-    if (this.x.length === this.first || this.bottom.at(-1)! < end) return [this.startY, end];
+    if (this.x.length === this.first || this.bottom.at(-1)! + TOUCHING < end) return [this.startY, end];
     // Its last column leads straight to the box.
     const top = this.top.pop()!;
     for (const list of [this.x, this.bottom, this.low, this.high, this.gap]) list.pop();
@@ -126,7 +128,7 @@ class Finder {
 
   /** Above or below a group that has its row not for itself. */
   private column(item: Item, top: number, bottom: number): void {
-    if (this.x.length === this.first && top === this.startY) {
+    if (this.x.length === this.first && top < this.startY + TOUCHING) {
       this.atY = this.startY = bottom;
       return;
     }
@@ -197,23 +199,24 @@ class Finder {
   }
 
   private add(top: number, bottom: number, low: number, high: number, gap: number): void {
-    const last = this.x.length - 1;
-    if (last >= this.first && this.bottom[last]! >= top) {
+    let at = this.x.length;
+    if (at > this.first && this.bottom[at - 1]! + TOUCHING > top) {
       // Without room to bend between them both are one.
-      top = this.top[last]!;
-      [low, high] = [Math.max(low, this.low[last]!), Math.min(high, this.high[last]!)];
-      if (gap === -1) gap = this.gap[last]!;
+      at -= 1;
+      top = this.top[at]!;
+      low = Math.max(low, this.low[at]!);
+      high = Math.min(high, this.high[at]!);
       if (low > high) low = high = (low + high) / 2;
-      for (const list of [this.x, this.top, this.bottom, this.low, this.high, this.gap]) list.pop();
+      if (gap === -1) gap = this.gap[at]!;
     }
-    const x = Math.min(Math.max(this.ideal((top + bottom) / 2), low), high);
-    this.x.push(x);
-    this.top.push(top);
-    this.bottom.push(bottom);
-    this.low.push(low);
-    this.high.push(high);
-    this.gap.push(gap);
-    this.atX = x;
+    const ideal = this.ideal((top + bottom) / 2);
+    this.x[at] = ideal < low ? low : ideal > high ? high : ideal;
+    this.top[at] = top;
+    this.bottom[at] = bottom;
+    this.low[at] = low;
+    this.high[at] = high;
+    this.gap[at] = gap;
+    this.atX = this.x[at]!;
     this.atY = bottom;
   }
 
@@ -255,21 +258,27 @@ export interface ArcEnds {
 }
 
 /** Pull arcs straight as far as there is room in the gaps that they pass. */
-export function straighten({ start, x, top, bottom, low, high, startY, endY }: Passages, ends: ArcEnds): void {
+export function straighten(passed: Passages, { startX, endX }: ArcEnds): void {
+  const { start, x, top, bottom, low, high, startY, endY } = passed;
   for (let arc = 0; arc + 1 < start.length; arc++) {
-    const [first, end] = [start[arc]!, start[arc + 1]!];
+    const first = start[arc]!;
+    const last = start[arc + 1]! - 1;
     for (let round = 0; round < STRAIGHTENED; round++) {
-      for (let step = first; step < end; step++) {
+      let change = 0;
+      for (let step = first; step <= last; step++) {
         // There and back, so that both ends count alike.
-        const at = round % 2 === 0 ? step : end - 1 - (step - first);
-        const x0 = at === first ? ends.startX[arc]! : x[at - 1]!;
+        const at = round % 2 === 0 ? step : last - (step - first);
+        const x0 = at === first ? startX[arc]! : x[at - 1]!;
         const y0 = at === first ? startY[arc]! : bottom[at - 1]!;
-        const x1 = at === end - 1 ? ends.endX[arc]! : x[at + 1]!;
-        const y1 = at === end - 1 ? endY[arc]! : top[at + 1]!;
-        const y = (top[at]! + bottom[at]!) / 2;
-        const ideal = y1 > y0 ? x0 + ((x1 - x0) * (y - y0)) / (y1 - y0) : (x0 + x1) / 2;
-        x[at] = Math.min(Math.max(ideal, low[at]!), high[at]!);
+        const x1 = at === last ? endX[arc]! : x[at + 1]!;
+        const y1 = at === last ? endY[arc]! : top[at + 1]!;
+        const share = y1 > y0 ? ((top[at]! + bottom[at]!) / 2 - y0) / (y1 - y0) : 0.5;
+        const ideal = x0 + (x1 - x0) * share;
+        const next = ideal < low[at]! ? low[at]! : ideal > high[at]! ? high[at]! : ideal;
+        change += Math.abs(next - x[at]!);
+        x[at] = next;
       }
+      if (change < 1) break;
     }
   }
 }
