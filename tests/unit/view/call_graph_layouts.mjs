@@ -1,37 +1,17 @@
-// Lays out graphs and prints what is true of the pictures, as JSON: `node FILE WEB GRAPH`.
-// What is right is said by the test that runs this; here it is only measured.
+// Lays out graphs and prints what is true of the pictures: a line of JSON for each name of a graph.
+// What is right is said by the test that runs this, bundled; here it is only measured.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { graphs } from "../../../benchmarks/call_graphs.mjs";
+import { layOut } from "../../../src/gnomon/view/web/src/callgraph/layout";
 
-import { graphs } from "./call_graphs.mjs";
-
-const [web, wanted] = process.argv.slice(2);
-
-/** The layout as a module, bundled as the page is. */
-async function layoutModule() {
-  const require = createRequire(join(web, "package.json"));
-  const { rolldown } = await import(pathToFileURL(require.resolve("rolldown")).href);
-  const folder = mkdtempSync(join(tmpdir(), "layout-"));
-  try {
-    const bundle = await rolldown({ input: join(web, "src/callgraph/layout.ts") });
-    await bundle.write({ file: join(folder, "layout.mjs"), format: "esm" });
-    return await import(pathToFileURL(join(folder, "layout.mjs")).href);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+for (const name of process.argv.slice(2)) {
+  const graph = graphs[name]();
+  const layout = layOut(graph);
+  const found = measured(graph, layout);
+  found.same = sameBytes(layout, layOut(graph));
+  found.after = afterRemoval(graph, layout);
+  console.log(JSON.stringify(found));
 }
-
-const { layOut } = await layoutModule();
-const graph = graphs[wanted]();
-const layout = layOut(graph);
-const found = measured(graph, layout);
-found.again = sameBytes(layout, layOut(graph));
-found.afterRemoval = afterRemoval(graph, layout);
-console.log(JSON.stringify(found));
 
 function measured(graph, layout) {
   const boxes = boxIndex(graph, layout);

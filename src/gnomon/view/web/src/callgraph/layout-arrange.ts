@@ -61,8 +61,10 @@ function layered(items: readonly Item[], arcs: Arcs, { gapX, gapY }: Settings): 
   while (all.length < graph.count) all.push(passageItem(gapX / 6));
   for (const chain of graph.chains) for (const node of chain ?? []) all[node]!.shared += 1;
   const width = Float64Array.from(all, (item) => item.width + (item.box < 0 && !item.rows ? gapX / 3 : gapX));
-  const previousX = Float64Array.from(all, (item) => item.previousX);
-  const { rows, links } = ordered(graph, levels.count, width, previousX);
+  const { rows, links } = ordered(graph, levels.count, width, {
+    x: Float64Array.from(all, (item) => item.previousLeft),
+    y: Float64Array.from(all, (item) => item.previousTop),
+  });
   const rowItems = rows.map((row) => row.map((node) => all[node]!));
   const middling = items.map((item) => item.width).sort((a, b) => a - b)[items.length >> 1]!;
   const most = widthOfRows(

@@ -13,9 +13,8 @@ export interface Item {
   parent: Item | null;
   /** Its row in the group that has it. */
   row: number;
-  /** Its middle in the picture before, NaN if it was not there. */
-  previousX: number;
-  /** Where its top was. */
+  /** Where it was in the picture before, NaN if it was not there. */
+  previousLeft: number;
   previousTop: number;
   /** Of a passage: how many arcs go through. */
   shared: number;
@@ -41,18 +40,18 @@ export function passageItem(width: number): Item {
 /** A group of rows whose items have their places in it. */
 export function group(rows: readonly Row[], width: number, height: number): Item {
   const whole = item(-1, rows, width, height);
-  let [sumX, top, known] = [0, Infinity, 0];
+  let [left, top, known] = [0, 0, 0];
   rows.forEach((row, at) => {
     for (const each of row.items) {
       each.parent = whole;
       each.row = at;
-      if (Number.isNaN(each.previousX)) continue;
-      sumX += each.previousX;
-      top = Math.min(top, each.previousTop);
+      if (Number.isNaN(each.previousLeft)) continue;
+      left += each.previousLeft - each.x;
+      top += each.previousTop - each.y;
       known += 1;
     }
   });
-  if (known > 0) [whole.previousX, whole.previousTop] = [sumX / known, top];
+  if (known > 0) [whole.previousLeft, whole.previousTop] = [left / known, top / known];
   return whole;
 }
 
@@ -74,6 +73,6 @@ export function place(whole: Item, x: number, y: number): void {
 function item(box: number, rows: readonly Row[] | null, width: number, height: number): Item {
   return {
     x: 0, y: 0, width, height, box, rows,
-    parent: null, row: 0, previousX: NaN, previousTop: NaN, shared: 0, alley: 0,
+    parent: null, row: 0, previousLeft: NaN, previousTop: NaN, shared: 0, alley: 0,
   };
 }

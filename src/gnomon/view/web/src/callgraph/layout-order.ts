@@ -18,6 +18,12 @@ export interface Links {
   readonly into: Incidence;
 }
 
+/** Left and upper edges of nodes in the picture before. */
+interface Previous {
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+}
+
 const SWEEPS = 12;
 const SWEEPS_OF_LARGE = 6;
 const LARGE = 8000;
@@ -26,17 +32,17 @@ const SWAPS_MOST = 3000;
 /**
  * Order nodes within layers by sweeps: each goes to the middle of those that it is linked to.
  *
- * @param previousX Of each node, NaN for those that were not there: the others keep their order.
+ * @param previous Where each node was, NaN for those that were not there: the others keep their order.
  */
-export function ordered(graph: Chained, layerCount: number, width: Float64Array, previousX: Float64Array): Ordered {
+export function ordered(graph: Chained, layerCount: number, width: Float64Array, previous: Previous): Ordered {
   const { upper, lower, weight, count } = graph;
   const links = { upper, lower, weight, out: incidence(count, upper), into: incidence(count, lower) };
   const rows = initialRows(graph, layerCount, links);
   const at = new Float64Array(count);
   for (const row of rows) spread(row, width, at);
-  const known = previousX.some((x) => !Number.isNaN(x));
+  const known = previous.x.some((x) => !Number.isNaN(x));
   if (known) {
-    keepOrder(rows, links, previousX, at);
+    keepOrder(rows, links, previous, at);
     return { rows, links };
   }
   let best = rows.map((row) => row.slice());
@@ -101,12 +107,12 @@ function meanOf(node: number, { start, arc }: Incidence, ends: Int32Array, weigh
 }
 
 /** Rows in the order of before; what is new goes to the middle of what it is linked to. */
-function keepOrder(rows: number[][], { upper, lower, weight, out, into }: Links, previousX: Float64Array, at: Float64Array): void {
-  for (let node = 0; node < at.length; node++) if (!Number.isNaN(previousX[node]!)) at[node] = previousX[node]!;
+function keepOrder(rows: number[][], { upper, lower, weight, out, into }: Links, previous: Previous, at: Float64Array): void {
+  for (let node = 0; node < at.length; node++) if (!Number.isNaN(previous.x[node]!)) at[node] = previous.x[node]!;
   for (let round = 0; round < 6; round++) {
     for (const row of round % 2 === 0 ? rows : rows.toReversed()) {
       for (const node of row) {
-        if (!Number.isNaN(previousX[node]!)) continue;
+        if (!Number.isNaN(previous.x[node]!)) continue;
         const above = meanOf(node, into, upper, weight, at);
         const below = meanOf(node, out, lower, weight, at);
         if (Number.isNaN(above) && Number.isNaN(below)) continue;
@@ -114,7 +120,8 @@ function keepOrder(rows: number[][], { upper, lower, weight, out, into }: Links,
       }
     }
   }
-  for (const row of rows) row.sort((a, b) => at[a]! - at[b]!);
+  // What was in one stack keeps its order there.
+  for (const row of rows) row.sort((a, b) => at[a]! - at[b]! || previous.y[a]! - previous.y[b]! || 0);
 }
 
 /** How many links between neighbouring layers cross. */

@@ -24,9 +24,9 @@ export function packed(parts: readonly Item[], gap: number): Item {
 
 /** As they were read before, new ones behind; without that the tallest first. */
 function inOrder(parts: readonly Item[]): Item[] {
-  const known = parts.filter((item) => !Number.isNaN(item.previousX));
-  const fresh = parts.filter((item) => Number.isNaN(item.previousX));
-  known.sort((a, b) => a.previousTop - b.previousTop || a.previousX - b.previousX);
+  const known = parts.filter((item) => !Number.isNaN(item.previousLeft));
+  const fresh = parts.filter((item) => Number.isNaN(item.previousLeft));
+  known.sort((a, b) => Math.round(a.previousTop) - Math.round(b.previousTop) || a.previousLeft - b.previousLeft);
   fresh.sort((a, b) => b.height - a.height || b.width - a.width);
   return [...known, ...fresh];
 }

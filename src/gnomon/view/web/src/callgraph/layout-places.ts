@@ -74,7 +74,7 @@ function middles(columns: Columns, distances: readonly Float64Array[], most: num
   const out = incidence(n, upper);
   const into = incidence(n, lower);
   const x = new Float64Array(n);
-  const previous = Float64Array.from(items, (item) => item.previousX);
+  const previous = Float64Array.from(items, (item) => item.previousLeft + item.width / 2);
   const known = previous.some((each) => !Number.isNaN(each));
   let widest = most;
   rows.forEach((row, index) => {

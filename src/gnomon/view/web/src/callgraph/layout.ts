@@ -2,7 +2,7 @@
 // that go round boxes. Without randomness and clocks: the same graph has the same picture.
 
 import { arranged, type Settings } from "./layout-arrange";
-import { type Arcs, mergedArcs } from "./layout-graph";
+import { mergedArcs } from "./layout-graph";
 import { type Item, boxItem, place } from "./layout-items";
 import { routed } from "./layout-routes";
 import { padded } from "./layout-pack";
@@ -79,7 +79,7 @@ function boxItems({ width, height, from, to, previous, gapX }: LayoutInput): Ite
   return Array.from(width, (each, box) => {
     const item = boxItem(box, each + (loops[box] ? gapX : 0), height[box]!);
     if (previous) {
-      item.previousX = previous.x[box]! + each / 2;
+      item.previousLeft = previous.x[box]!;
       item.previousTop = previous.y[box]!;
     }
     return item;
@@ -95,8 +95,7 @@ function subgraph(
   settings: Settings,
 ): Item {
   const position = new Map(group.map((box, at) => [box, at]));
-  const position_ = (box: number): number => position.get(box) ?? -1;
-  return arrangedWith(input, items, position_, chains, settings);
+  return arrangedWith(input, items, (box) => position.get(box) ?? -1, chains, settings);
 }
 
 /** Clusters and boxes outside of all of them. */
@@ -124,7 +123,7 @@ function arrangedWith(
   settings: Settings,
 ): Item {
   const { arcs, merged } = mergedArcs(input.from, input.to, items.length, position);
-  const found = arranged(items, arcs satisfies Arcs, settings);
+  const found = arranged(items, arcs, settings);
   for (let arc = 0; arc < merged.length; arc++) {
     if (merged[arc]! >= 0) chains[arc] = found.chains[merged[arc]!] ?? null;
   }

@@ -1,0 +1,116 @@
+"""Layouts of call graphs: boxes apart, arcs round them, clusters closed, the same order again.
+
+The layout is TypeScript: it runs in Node, bundled as the page is, on graphs made from seeds.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+WEB = ROOT / "src" / "gnomon" / "view" / "web"
+ROLLDOWN = WEB / "node_modules" / "rolldown" / "bin" / "cli.mjs"
+# A layout that hangs is ended; none takes a second.
+HANGS_S = 300
+ODD = (
+    "no boxes", "one box", "empty clusters", "self arcs", "complete", "chain",
+    "chain with long arcs", "star", "star inwards", "no arcs", "two ways", "ring",
+    "repeated arcs", "a cluster each", "tree",
+)  # fmt: skip
+PROGRAMS = ("30", "30 in clusters", "300", "300 in clusters")
+LARGE = ("2000", "5000", "5000 in clusters")
+GRAPHS = (*ODD, *PROGRAMS, *(pytest.param(name, marks=pytest.mark.long) for name in LARGE))
+# Arcs that lead upwards: those that close a cycle, in any order of the boxes on it at least these.
+UPWARD = {"complete": 60 * 59 // 2, "ring": 1, "two ways": 39, "chain": 0, "star": 0,
+          "star inwards": 0, "tree": 0, "repeated arcs": 0}  # fmt: skip
+Measures = Callable[[str], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def measures(tmp_path_factory: pytest.TempPathFactory) -> Measures:
+    """What is true of the layout of a graph, laid out when it is first asked for."""
+    node = shutil.which("node") or str(Path(sys.executable).with_name("node"))
+    script = tmp_path_factory.mktemp("layout") / "layouts.mjs"
+    source = Path(__file__).with_name("call_graph_layouts.mjs")
+    subprocess.run(
+        [node, ROLLDOWN, source, "--platform", "node", "--format", "esm", "-o", script],
+        check=True, capture_output=True, cwd=WEB, timeout=HANGS_S,
+    )  # fmt: skip
+    known: dict[str, dict[str, Any]] = {}
+
+    def of(name: str) -> dict[str, Any]:
+        if name not in known:
+            # All that are quick in one process.
+            names = [each for each in (*ODD, *PROGRAMS) if each not in known]
+            names = names if name in names else [name]
+            printed = subprocess.run([node, script, *names], check=True, capture_output=True,
+                                     text=True, timeout=HANGS_S).stdout  # fmt: skip
+            known.update(zip(names, map(json.loads, printed.splitlines()), strict=True))
+        return known[name]
+
+    return of
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_boxes_are_apart_and_inside(measures: Measures, name: str) -> None:
+    for found in (measures(name), measures(name)["after"]):
+        assert found["notFinite"] == 0
+        assert found["overlaps"] == 0
+        assert found["outside"] == 0
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_arcs_lead_from_border_to_border_round_boxes(measures: Measures, name: str) -> None:
+    for found in (measures(name), measures(name)["after"]):
+        assert found["broken"] == 0
+        assert found["ends"] == 0
+        assert found["crossing"] == 0
+        assert found["labels"] == 0
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_clusters_hold_their_boxes_and_no_others(measures: Measures, name: str) -> None:
+    for found in (measures(name), measures(name)["after"]):
+        assert found["clusters"] == 0
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_same_graph_has_the_same_picture(measures: Measures, name: str) -> None:
+    assert measures(name)["same"]
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_order_stays_when_boxes_go(measures: Measures, name: str) -> None:
+    assert measures(name)["after"]["swapped"] == 0
+
+
+def test_the_order_was_compared(measures: Measures) -> None:
+    assert measures("300")["after"]["pairs"] > 30
+    assert measures("tree")["after"]["pairs"] > 30
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_boxes_stay_about_where_they_were(measures: Measures, name: str) -> None:
+    assert measures(name)["after"]["moved"] < 0.05
+
+
+@pytest.mark.parametrize("name", UPWARD)
+def test_callers_are_above_callees(measures: Measures, name: str) -> None:
+    assert measures(name)["upward"] == UPWARD[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["300", "300 in clusters", "star", "star inwards", "no arcs", "tree", "a cluster each",
+     *(pytest.param(name, marks=pytest.mark.long) for name in LARGE)],
+)  # fmt: skip
+def test_large_graphs_are_neither_long_nor_wide(measures: Measures, name: str) -> None:
+    assert 1 / 3 < measures(name)["aspect"] < 3
