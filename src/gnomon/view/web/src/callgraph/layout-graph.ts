@@ -83,3 +83,20 @@ export function components(n: number, arcs: Arcs): number[][] {
   }
   return parts;
 }
+
+/** Positions with the same number together, in their order; without those below 0. */
+export function grouped(numbers: Int32Array): Int32Array[] {
+  let most = -1;
+  for (const each of numbers) most = Math.max(most, each);
+  const start = new Int32Array(most + 2);
+  for (const each of numbers) if (each >= 0) start[each + 1]! += 1;
+  for (let at = 0; at <= most; at++) start[at + 1]! += start[at]!;
+  const next = start.slice();
+  const positions = new Int32Array(start[most + 1] ?? 0);
+  for (let at = 0; at < numbers.length; at++) if (numbers[at]! >= 0) positions[next[numbers[at]!]!++] = at;
+  const found: Int32Array[] = [];
+  for (let at = 0; at <= most; at++) {
+    if (start[at]! < start[at + 1]!) found.push(positions.subarray(start[at]!, start[at + 1]!));
+  }
+  return found;
+}

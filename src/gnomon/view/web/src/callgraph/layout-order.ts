@@ -25,7 +25,7 @@ interface Previous {
 }
 
 const SWEEPS = 12;
-const SWEEPS_OF_LARGE = 6;
+const SWEEPS_OF_LARGE = 4;
 const LARGE = 8000;
 const SWAPS_MOST = 3000;
 
@@ -134,8 +134,9 @@ function crossings(rows: readonly (readonly number[])[], { lower, out }: Links, 
     // Ends to the right of each place, counted in a Fenwick tree.
     const tree = new Int32Array(below.length + 1);
     let seen = 0;
+    const ends: number[] = [];
     for (const node of rows[at]!) {
-      const ends: number[] = [];
+      ends.length = 0;
       for (let each = out.start[node]!; each < out.start[node + 1]!; each++) {
         const end = lower[out.arc[each]!]!;
         if (layer[end] === at + 1) ends.push(place[end]!);

@@ -1,5 +1,6 @@
 // Where arcs pass the rows between their boxes: through gaps between items, or passages kept free.
 
+import { grouped } from "./layout-graph";
 import type { Item, Row } from "./layout-items";
 import { spaced } from "./layout-spacing";
 
@@ -293,13 +294,9 @@ export function intoLanes({ start, x, low, high, gap }: Passages, ends: ArcEnds)
         (at + 1 === start[arc + 1] ? ends.endX[arc]! : x[at + 1]!);
     }
   }
-  const order = Array.from(x, (_, at) => at)
-    .filter((at) => gap[at]! >= 0)
-    .sort((a, b) => gap[a]! - gap[b]! || x[a]! - x[b]! || aside[a]! - aside[b]! || a - b);
-  for (let first = 0, end = 0; first < order.length; first = end) {
-    while (end < order.length && gap[order[end]!] === gap[order[first]!]) end += 1;
-    if (end - first < 2) continue;
-    const lanes = order.slice(first, end);
+  for (const lanes of grouped(gap)) {
+    if (lanes.length < 2) continue;
+    lanes.sort((a, b) => x[a]! - x[b]! || aside[a]! - aside[b]! || a - b);
     let [from, to] = [Infinity, -Infinity];
     for (const at of lanes) [from, to] = [Math.min(from, low[at]!), Math.max(to, high[at]!)];
     const wanted = Float64Array.from(lanes, (at) => x[at]!);

@@ -1,6 +1,7 @@
 // Arcs as curves: where they begin and end at boxes, what they pass, loops, places for labels.
 
 import { CurveWriter } from "./layout-curves";
+import { grouped } from "./layout-graph";
 import type { Item } from "./layout-items";
 import { type ArcEnds, type Ends, type Passages, intoLanes, passages, straighten } from "./layout-passages";
 import { spaced } from "./layout-spacing";
@@ -76,13 +77,17 @@ export function routed(graph: Graph, boxes: readonly Item[], chains: readonly (I
 
 /** Whether one box is in a lower row than another, of the group that has both. */
 function below(one: Item, other: Item): boolean {
-  const rows = new Map<Item, number>();
-  for (let each = one; each.parent; each = each.parent) rows.set(each.parent, each.row);
-  for (let each = other; each.parent; each = each.parent) {
-    const row = rows.get(each.parent);
-    if (row !== undefined) return row > each.row;
-  }
-  return false;
+  const difference = depth(one) - depth(other);
+  for (let step = 0; step < difference; step++) one = one.parent!;
+  for (let step = difference; step < 0; step++) other = other.parent!;
+  while (one.parent !== other.parent) [one, other] = [one.parent!, other.parent!];
+  return one.row > other.row;
+}
+
+function depth(item: Item): number {
+  let found = 0;
+  for (let each = item.parent; each; each = each.parent) found += 1;
+  return found;
 }
 
 /** Give each arc its places on the sides of its boxes, in the order of where it goes. */
@@ -102,21 +107,17 @@ function ports(ends: readonly (Ends | null)[], { start, x, gap }: Passages, arcE
     trunk[2 * arc] = none ? 0 : Math.min(gap[first]!, 0);
     trunk[2 * arc + 1] = none ? 0 : Math.min(gap[last]!, 0);
   });
-  const order = Array.from(box, (_, at) => at)
-    .filter((at) => box[at]! >= 0)
-    .sort((a, b) => box[a]! - box[b]! || aside[a]! - aside[b]! || trunk[a]! - trunk[b]! || a - b);
-  for (let first = 0, end = 0; first < order.length; first = end) {
-    while (end < order.length && box[order[end]!] === box[order[first]!]) end += 1;
+  for (const order of grouped(box)) {
+    order.sort((a, b) => aside[a]! - aside[b]! || trunk[a]! - trunk[b]! || a - b);
     const groups: number[][] = [];
-    for (let at = first; at < end; at++) {
-      const port = order[at]!;
+    for (const port of order) {
       const last = groups.at(-1);
       if (last && trunk[port]! < -1 && trunk[last[0]!] === trunk[port]) last.push(port);
       else groups.push([port]);
     }
-    const side = box[order[first]!]!;
+    const side = box[order[0]!]!;
     const wide = width[side >> 1]!;
-    const arc = order[first]! >> 1;
+    const arc = order[0]! >> 1;
     const middle = side % 2 === 0 ? arcEnds.startX[arc]! : arcEnds.endX[arc]!;
     const half = (SIDE * wide) / 2;
     const wanted = Float64Array.from(groups, (group) =>
