@@ -32,7 +32,7 @@ LAYERS = (
     ("counters", "store"),
     ("launch",),
     ("measurement",),
-    (CAPABILITIES, "stat", "callgraph"),
+    (CAPABILITIES, "stat", "callgraph", "annotate"),
     ("hpm",),
     ("capabilities",),
     ("view",),

@@ -43,6 +43,7 @@ COMMAND_GROUPS = {
         "view": "show runs and .viz files in the browser",
         "report": "print the contents of a run",
         "callgraph": "print who calls whom, as gprof does, of gmon.out files and runs",
+        "annotate": "print a function's source or machine code with values beside it",
         "runs": "list, tag, annotate and delete the runs of a directory",
         "bundle": "pack a run and its sources in one file, for another machine",
         "export": "write a run as CSV, JSON, .viz, for speedscope or as OpenMetrics",

@@ -155,13 +155,29 @@ def of_run(run: Run) -> tuple[ModuleCode, ...]:
     Raises:
         GnomonError: the run has it, and it cannot be read.
     """
+    content = _content(run)
+    return decoded(_path(run), content) if content else ()
+
+
+def byte_order(run: Run) -> str:
+    """Return the struct module's sign for the byte order of the machine that packed a run's code.
+
+    Raises:
+        GnomonError: the run has none, or it cannot be read.
+    """
+    return file_head.byte_order(_path(run), _content(run)[:HEAD_BYTES], KIND)
+
+
+def _path(run: Run) -> Path:
+    return run.path / kept_files.FOLDER / NAME
+
+
+def _content(run: Run) -> bytes:
     if NAME not in run.head.get(kept_files.FOLDER, {}):
-        return ()
+        return b""
     if run.read_file is not None:
-        content = run.read_file(NAME)
-    else:
-        content = kept_files.content(run.path, run.head, NAME)
-    return decoded(run.path / kept_files.FOLDER / NAME, content)
+        return run.read_file(NAME)
+    return kept_files.content(run.path, run.head, NAME)
 
 
 def summary(run: Run) -> str:

@@ -16,7 +16,7 @@ _NUMBER_WIDTH = 5
 _SOURCE_LEAST = 48
 _SOURCE_TIGHT = 28
 # Lines shown before and behind one with counts; a gap of one line is no shorter when folded.
-_AROUND = 3
+AROUND = 3
 
 
 def listing(
@@ -59,7 +59,11 @@ def listing(
 
 
 def folded_lines(
-    cells: Mapping[int, tuple[str, ...]], none: tuple[str, ...], source: Sequence[str], room: int
+    cells: Mapping[int, tuple[str, ...]],
+    none: tuple[str, ...],
+    source: Sequence[str],
+    room: int,
+    around: int = AROUND,
 ) -> list[tuple[str, ...]]:
     """Return the lines of a source file with their cells, those far from any folded.
 
@@ -68,12 +72,13 @@ def folded_lines(
         none: the cells of other lines.
         source: the lines of the file, () where it cannot be read.
         room: columns for a line of the source.
+        around: so many lines before and behind one with counts are shown.
     """
     wanted = {
         line_number
         for line in cells
         if line
-        for line_number in range(max(line - _AROUND, 1), line + _AROUND + 1)
+        for line_number in range(max(line - around, 1), line + around + 1)
         if line_number <= len(source)
     } | set(cells)
     # A single line between others is shown rather than folded.

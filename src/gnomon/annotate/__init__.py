@@ -1,0 +1,1 @@
+"""Source and machine code of a function with what each line and each instruction took."""
