@@ -135,7 +135,7 @@ def _source(annotation: Annotation, sources: Sources, look: Look) -> list[str]:
         rows = folded_lines(cells, none, sources.lines(file), room, around)
         blocks.append((_block_head(file, name if is_part else "", of_block, labels, look), rows))
     heads = [*_head(annotation), *([("total",)] if has_totals else []), ("line",), ("source",)]
-    first = (*_cells(annotation, annotation.own, annotation.samples), *none[2:], "",
+    first = (*_cells(annotation, annotation.own, annotation.samples), *[""] * (len(none) - 2), "",
              "total of the function")  # fmt: skip
     table = grid(heads, [first, *(row for _, rows in blocks for row in rows)], len(none) + 1)
     text, at = [*table.heading, table.rows[0]], 1
@@ -180,7 +180,7 @@ def _assembly(annotation: Annotation, code: Assembly, sources: Sources, look: Lo
     for at in wanted:
         one = code.instructions[at]
         if at > before + 1:
-            rows.append(("", "", f"-- {number(at - before - 1)} instructions --", ""))
+            rows.append(("", "", _folded(at - before - 1), ""))
         if at in code.parts:
             rows.append(("", "", f"{printable(code.parts[at])}:", ""))
         if look.view == BOTH and (one.file, one.line) != place and one.line:
@@ -196,7 +196,7 @@ def _assembly(annotation: Annotation, code: Assembly, sources: Sources, look: Lo
         rows.append((*cells, text, source if look.view == ASSEMBLY else ""))
     left = len(code.instructions) - before - 1
     if left > 0:
-        rows.append(("", "", f"-- {number(left)} instructions --", ""))
+        rows.append(("", "", _folded(left), ""))
     first = (*_cells(annotation, annotation.own, annotation.samples), "total of the function", "")
     taken = [max(len(row[column]) for row in (first, *rows)) for column in (0, 1, 3)]
     room = max(look.width - sum(taken) - 10, _ROOM_LEAST)
@@ -204,6 +204,10 @@ def _assembly(annotation: Annotation, code: Assembly, sources: Sources, look: Lo
     heads = [*_head(annotation), ("assembly",), ("source" if look.view == ASSEMBLY else "",)]
     table = grid(heads, cells_, 2)
     return [*(line.rstrip() for line in table.lines), ""]
+
+
+def _folded(n: int) -> str:
+    return f"-- {number(n)} instruction{'' if n == 1 else 's'} --"
 
 
 def _text(one: InstructionValue) -> str:

@@ -174,9 +174,10 @@ def _instructions(
 ) -> Iterator[Instruction]:
     # What branches is told by few mnemonics: the others are looked at once.
     plain: set[str] = set()
+    end = 0
     for address, size, mnemonic, operands in engine.disasm_lite(code, start):
-        begin = address - start
-        own = code[begin : begin + size]
+        own = code[end : end + size]
+        end += len(own)
         if mnemonic in plain:
             yield Instruction(address, own, mnemonic, operands)
             continue
@@ -193,6 +194,9 @@ def _instructions(
             target = int(match[1], 0) + (address if branches.is_relative else 0)
         is_final = kind == RETURN or (kind == JUMP and bool(branches.final.match(f"{text} ")))
         yield Instruction(address, own, mnemonic, operands, kind, not is_final, target)
+    if end < len(code):  # fewer bytes than an instruction has
+        rest = ", ".join(f"{byte:#x}" for byte in code[end:])
+        yield Instruction(start + end, code[end:], ".byte", rest)
 
 
 def _kind(text: str, branches: _Branches) -> str:

@@ -167,6 +167,8 @@ def _legend(found: Hotspots, shown: Shares, charged: str, chosen: bool, width: i
 def stale_note(run: Run, sources: Sources, labels: Mapping[str, str], width: int) -> list[str]:
     """Return lines that name the sources which were written after a run began, if any were."""
     started = float(run.head["started"])
+    if not started:  # of a profile that does not say when its program ran
+        return []
     names = ", ".join(sorted(_label(labels, file) for file in sources.changed_since(started)))
     if not names:
         return []
