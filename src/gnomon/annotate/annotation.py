@@ -8,7 +8,9 @@ from gnomon.annotate.assembly import Assembly, InstructionValue, assembly
 from gnomon.annotate.function_choice import Function, choose, paths_of
 from gnomon.annotate.line_values import LineValue, line_values
 from gnomon.errors import GnomonError, UsageError
+from gnomon.model.metric import Aggregation
 from gnomon.named_tuple import NamedTuple
+from gnomon.store import path_values
 from gnomon.store.call_paths import Code
 from gnomon.store.hotspots import named, whole
 from gnomon.store.reports import code_rows
@@ -136,18 +138,20 @@ def annotate(
     function = choose(run, name)
     chosen = paths_of(run, function)
     shown = Shown(code_rows.table(run, "function", [row]).metrics[0], in_ticks)
-    lines = tuple(line_values(run, chosen, row))
-    found: Assembly | None = None
+    is_elapsed = row["aggregation"] == Aggregation.ELAPSED
+    values = path_values.of_metric(run, int(str(row["metric"])), is_elapsed=is_elapsed)
+    lines = tuple(line_values(run, chosen, values))
+    code: Assembly | None = None
     why = ""
     if with_assembly:
         try:
             _check_addresses(run, function, row)
-            found = assembly(run, function, chosen, row, is_intel=is_intel)
+            code = assembly(run, function, chosen, row, values, is_intel=is_intel)
         except UsageError:
             raise
         except GnomonError as error:
             why = str(error)
-    return Annotation(function.code, shown, lines, found, why)
+    return Annotation(function.code, shown, lines, code, why)
 
 
 def _check_addresses(run: Run, function: Function, metric: Mapping[str, Cell]) -> None:
@@ -159,10 +163,10 @@ def _check_addresses(run: Run, function: Function, metric: Mapping[str, Cell]) -
     from gnomon.annotate.machine_code import module_of
 
     module_of(run, function.code)
-    found = run.query(
+    has_addresses = run.query(
         f"SELECT 1 FROM samples WHERE metric = {metric['metric']} AND address IS NOT NULL LIMIT 1"
     )
-    if not found:
+    if not has_addresses:
         raise GnomonError(
             f"{printable(str(metric['name']))}: the run does not say at which instructions; sample "
             "that event: gnomon record -e EVENT"
@@ -226,20 +230,20 @@ def instruction_rows(annotation: Annotation) -> list[dict[str, Any]]:
     return [_instruction_row(one, annotation.shown) for one in code.instructions] if code else []
 
 
-def _instruction_row(one: InstructionValue, shown: Shown) -> dict[str, Any]:
-    instruction = one.instruction
+def _instruction_row(value: InstructionValue, shown: Shown) -> dict[str, Any]:
+    instruction = value.instruction
     return {
         "address": instruction.address,
         "bytes": instruction.code.hex(),
         "text": instruction.text,
-        "value": whole(shown.value(one.own)),
-        "samples": one.samples,
-        "file": one.file,
-        "line": one.line,
-        "function": one.function,
-        "block": one.block,
+        "value": whole(shown.value(value.own)),
+        "samples": value.samples,
+        "file": value.file,
+        "line": value.line,
+        "function": value.function,
+        "block": value.block,
         "kind": instruction.kind,
-        "target": one.target,
+        "target": value.target,
         "target_address": instruction.target,
     }
 

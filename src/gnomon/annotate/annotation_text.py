@@ -138,10 +138,10 @@ def _source(annotation: Annotation, sources: Sources, look: Look) -> list[str]:
     first = (*_cells(annotation, annotation.own, annotation.samples), *[""] * (len(none) - 2), "",
              "total of the function")  # fmt: skip
     table = grid(heads, [first, *(row for _, rows in blocks for row in rows)], len(none) + 1)
-    text, at = [*table.heading, table.rows[0]], 1
+    text, begin = [*table.heading, table.rows[0]], 1
     for head, rows in blocks:
-        text += ["", *head, *table.rows[at : at + len(rows)]]
-        at += len(rows)
+        text += ["", *head, *table.rows[begin : begin + len(rows)]]
+        begin += len(rows)
     missing = sorted(file for file in _files(annotation) if file and not sources.lines(file))
     if missing:
         text += ["", *filled(printable(f"cannot be read here: {', '.join(missing)}"), look.width)]
@@ -172,27 +172,31 @@ def _block_head(
 def _assembly(annotation: Annotation, code: Assembly, sources: Sources, look: Look) -> list[str]:
     """Return the instructions with arrows, with the lines of the source between them for BOTH."""
     arrows = arrow_texts(code.arrows, len(code.instructions))
-    labels = suffixes({one.file for one in code.instructions if one.file} | _files(annotation))
+    labels = suffixes(
+        {value.file for value in code.instructions if value.file} | _files(annotation)
+    )
     wanted = _wanted(code.instructions, look)
-    digits = max((len(f"{one.instruction.address:x}") for one in code.instructions), default=1)
+    digits = max((len(f"{value.instruction.address:x}") for value in code.instructions), default=1)
     rows: list[tuple[str, ...]] = []
     before, place = -1, ("", 0)
-    for at in wanted:
-        one = code.instructions[at]
-        if at > before + 1:
-            rows.append(("", "", _folded(at - before - 1), ""))
-        if at in code.parts:
-            rows.append(("", "", f"{printable(code.parts[at])}:", ""))
-        if look.view == BOTH and (one.file, one.line) != place and one.line:
-            text = sources.line(one.file, one.line).strip()
-            label = f"{printable(labels.get(one.file, one.file))}:{one.line}"
+    for position in wanted:
+        value = code.instructions[position]
+        if position > before + 1:
+            rows.append(("", "", _folded(position - before - 1), ""))
+        if position in code.parts:
+            rows.append(("", "", f"{printable(code.parts[position])}:", ""))
+        if look.view == BOTH and (value.file, value.line) != place and value.line:
+            text = sources.line(value.file, value.line).strip()
+            label = f"{printable(labels.get(value.file, value.file))}:{value.line}"
             rows.append(("", "", f"{label}  {text}", ""))
-        place, before = (one.file, one.line), at
-        source = f"{printable(labels.get(one.file, one.file))}:{one.line}" if one.line else ""
-        raw = f"{one.instruction.code.hex(' ')}  " if look.with_bytes else ""
-        drawn = f"{arrows[at]} " if arrows[at] else ""
-        text = f"{drawn}{one.instruction.address:>{digits}x}: {raw}{_text(one)}"
-        cells = _cells(annotation, one.own, one.samples)
+        place, before = (value.file, value.line), position
+        source = (
+            f"{printable(labels.get(value.file, value.file))}:{value.line}" if value.line else ""
+        )
+        raw = f"{value.instruction.code.hex(' ')}  " if look.with_bytes else ""
+        drawn = f"{arrows[position]} " if arrows[position] else ""
+        text = f"{drawn}{value.instruction.address:>{digits}x}: {raw}{_text(value)}"
+        cells = _cells(annotation, value.own, value.samples)
         rows.append((*cells, text, source if look.view == ASSEMBLY else ""))
     left = len(code.instructions) - before - 1
     if left > 0:
@@ -210,10 +214,12 @@ def _folded(n: int) -> str:
     return f"-- {number(n)} instruction{'' if n == 1 else 's'} --"
 
 
-def _text(one: InstructionValue) -> str:
+def _text(value: InstructionValue) -> str:
     """Return an instruction as the assembler has it, and where it goes by name."""
-    named = f"  <{printable(one.target)}>" if one.target and "0x" not in one.target[:2] else ""
-    return f"{one.instruction.text}{named}"
+    named = (
+        f"  <{printable(value.target)}>" if value.target and "0x" not in value.target[:2] else ""
+    )
+    return f"{value.instruction.text}{named}"
 
 
 def _wanted(instructions: Sequence[InstructionValue], look: Look) -> list[int]:

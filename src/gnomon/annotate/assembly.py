@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gnomon.annotate.function_choice import Function, FunctionPaths
     from gnomon.annotate.machine_code import MachineCode
     from gnomon.model.tables import Cell
+    from gnomon.store.path_values import PathValues
     from gnomon.store.run import Run
     from gnomon.symbols import ModuleFrames
 
@@ -94,8 +95,8 @@ class _Values(NamedTuple):
 
 
 def assembly(
-    run: Run, function: Function, chosen: FunctionPaths, metric: Mapping[str, Cell], *,
-    is_intel: bool = False,
+    run: Run, function: Function, chosen: FunctionPaths, metric: Mapping[str, Cell],
+    values: PathValues, *, is_intel: bool = False,
 ) -> Assembly:  # fmt: skip
     """Return the instructions of a function with what each has of a metric.
 
@@ -104,6 +105,7 @@ def assembly(
         function: the function.
         chosen: its paths.
         metric: its row.
+        values: what paths have of it.
         is_intel: x86 code in Intel's syntax.
 
     Raises:
@@ -116,39 +118,41 @@ def assembly(
             "functions that call it; annotate these"
         )
     arrays = {"wanted_": {"path": hosted}}
-    values = _values(run.query(_VALUES.format(metric=metric["metric"]), threads=1, arrays=arrays))
+    rows = run.query(_VALUES.format(metric=metric["metric"]), threads=1, arrays=arrays)
+    weighed = _values(rows)
+    n_samples = float(values.own_samples[chosen.is_hosted].sum())
     times = max(int(run.head["repetitions"]), 1)
-    code = machine_code(run, function.code, list(values.at))
-    found = [
-        one
+    code = machine_code(run, function.code, list(weighed.at))
+    decoded = [
+        instruction
         for part in code.parts
-        for one in disassembled(part.start, part.code, code.encoding, is_intel=is_intel)
+        for instruction in disassembled(part.start, part.code, code.encoding, is_intel=is_intel)
     ]
-    weights, counts, elsewhere = _placed(values, found)
-    frames, why = _frames(code, found)
+    weights, counts, elsewhere = _placed(weighed, decoded)
+    frames, why = _frames(code, decoded)
     sampled = {} if frames else _sampled_lines(run, arrays)
-    is_counted = metric["how"] == "sampled" and values.n == _n_samples(run, metric, hosted)
-    numbers = jumps.blocks(found)
+    is_counted = metric["how"] == "sampled" and weighed.n == n_samples
+    numbers = jumps.blocks(decoded)
     instructions = []
-    for one, own, n, block in zip(found, weights, counts, numbers, strict=True):
-        name, file, line = _line(frames, sampled, one)
+    for instruction, own, n, block in zip(decoded, weights, counts, numbers, strict=True):
+        name, file, line = _line(frames, sampled, instruction)
         instructions.append(
             InstructionValue(
-                one, own / times, n if is_counted else None, name, file, line, block,
-                _target(frames, code, function.code.function, one),
+                instruction, own / times, n if is_counted else None, name, file, line, block,
+                _target(frames, code, function.code.function, instruction),
             )
         )  # fmt: skip
-    if not why and not any(one.line for one in instructions):
+    if not why and not any(instruction.line for instruction in instructions):
         why = f"{printable(code.module.path)} has no line numbers; compile it with -g"
     return Assembly(
-        code.module.path, tuple(instructions), tuple(jumps.arrows(found)),
-        _part_names(code, found, frames, function.code.function), elsewhere / times,
-        "" if any(one.line for one in instructions) else why,
+        code.module.path, tuple(instructions), tuple(jumps.arrows(decoded)),
+        _part_names(code, decoded, frames, function.code.function), elsewhere / times,
+        "" if any(instruction.line for instruction in instructions) else why,
     )  # fmt: skip
 
 
 def _values(rows: Sequence[tuple[object, ...]]) -> _Values:
-    at: dict[int, tuple[float, int]] = {}
+    by_address: dict[int, tuple[float, int]] = {}
     nowhere, n = 0.0, 0
     for address, weight, count in rows:
         n += int(str(count))
@@ -156,18 +160,20 @@ def _values(rows: Sequence[tuple[object, ...]]) -> _Values:
             nowhere += float(str(weight))
         else:
             # Addresses are kept as numbers with a sign.
-            at[int(str(address)) % _ADDRESS_END] = (float(str(weight)), int(str(count)))
-    return _Values(at, nowhere, n)
+            by_address[int(str(address)) % _ADDRESS_END] = (float(str(weight)), int(str(count)))
+    return _Values(by_address, nowhere, n)
 
 
-def _placed(values: _Values, found: Sequence[Instruction]) -> tuple[list[float], list[int], float]:
+def _placed(
+    values: _Values, decoded: Sequence[Instruction]
+) -> tuple[list[float], list[int], float]:
     """Return what each instruction has, by the addresses of its bytes, and what none has."""
-    starts = [one.address for one in found]
-    weights, counts = [0.0] * len(found), [0] * len(found)
+    starts = [one.address for one in decoded]
+    weights, counts = [0.0] * len(decoded), [0] * len(decoded)
     elsewhere = values.nowhere
     for address, (weight, n) in values.at.items():
         position = bisect_right(starts, address) - 1
-        is_in = position >= 0 and address < starts[position] + len(found[position].code)
+        is_in = position >= 0 and address < starts[position] + len(decoded[position].code)
         if is_in:
             weights[position] += weight
             counts[position] += n
@@ -176,22 +182,11 @@ def _placed(values: _Values, found: Sequence[Instruction]) -> tuple[list[float],
     return weights, counts, elsewhere
 
 
-def _n_samples(run: Run, metric: Mapping[str, Cell], hosted: object) -> float:
-    """Return how many samples the profile has of paths, NaN where it does not say."""
-    import numpy as np
-
-    from gnomon.store import call_paths, path_values
-
-    paths = call_paths.of_run(run, run.region_kinds.code())
-    values = path_values.of_metric(run, int(str(metric["metric"])), is_elapsed=False)
-    return float(values.own_samples[np.isin(paths.path, np.asarray(hosted))].sum())
-
-
-def _frames(code: MachineCode, found: Sequence[Instruction]) -> tuple[ModuleFrames | None, str]:
+def _frames(code: MachineCode, decoded: Sequence[Instruction]) -> tuple[ModuleFrames | None, str]:
     """Return functions and lines of instructions and of what they go to, or why there are none."""
-    wanted = {one.address for one in found}
+    wanted = {one.address for one in decoded}
     wanted |= {part.start for part in code.parts}
-    wanted |= {one.target % _ADDRESS_END for one in found if one.target is not None}
+    wanted |= {one.target % _ADDRESS_END for one in decoded if one.target is not None}
     resolution = resolve({code.module: sorted(wanted)})
     if code.module in resolution.frames:
         return resolution.frames[code.module], ""
@@ -210,21 +205,25 @@ def _sampled_lines(
 
 
 def _line(
-    frames: ModuleFrames | None, sampled: Mapping[int, tuple[str, int, str]], one: Instruction
+    frames: ModuleFrames | None,
+    sampled: Mapping[int, tuple[str, int, str]],
+    instruction: Instruction,
 ) -> tuple[str, str, int]:
     """Return the function, file and line of an instruction, or what samples of it tell."""
     if frames is None:
-        file, line, name = sampled.get(one.address, ("", 0, ""))
+        file, line, name = sampled.get(instruction.address, ("", 0, ""))
         return name, file, line
-    stack = frames.at(one.address)
+    stack = frames.at(instruction.address)
     return (stack[0].function, stack[0].file, stack[0].line) if stack else ("", "", 0)
 
 
-def _target(frames: ModuleFrames | None, code: MachineCode, function: str, one: Instruction) -> str:
+def _target(
+    frames: ModuleFrames | None, code: MachineCode, function: str, instruction: Instruction
+) -> str:
     """Return where an instruction goes, in words."""
-    if one.target is None or one.kind not in (JUMP, CALL):
+    if instruction.target is None or instruction.kind not in (JUMP, CALL):
         return ""
-    target = one.target % _ADDRESS_END
+    target = instruction.target % _ADDRESS_END
     for number, part in enumerate(code.parts):
         if part.start <= target < part.start + len(part.code):
             name = function if not number else _symbol(frames, part.start) or function
@@ -246,12 +245,12 @@ def _symbol(frames: ModuleFrames | None, address: int) -> str:
 
 
 def _part_names(
-    code: MachineCode, found: Sequence[Instruction], frames: ModuleFrames | None, function: str
+    code: MachineCode, decoded: Sequence[Instruction], frames: ModuleFrames | None, function: str
 ) -> dict[int, str]:
     """Return what each part of the code is called, by the position of its first instruction."""
     starts = {part.start: number for number, part in enumerate(code.parts)}
     return {
         position: _symbol(frames, one.address) or function
-        for position, one in enumerate(found)
+        for position, one in enumerate(decoded)
         if one.address in starts
     }

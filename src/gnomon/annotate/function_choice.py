@@ -78,10 +78,10 @@ def choose(run: Run, name: str) -> Function:
 
 def _split(name: str) -> tuple[str, str]:
     """Return a name's file or module, "" for none, and the rest."""
-    at = name.find(":")
-    if at <= 0 or name[at : at + 2] == "::" or " " in name[:at]:
+    colon = name.find(":")
+    if colon <= 0 or name[colon : colon + 2] == "::" or " " in name[:colon]:
         return "", name
-    return name[:at], name[at + 1 :]
+    return name[:colon], name[colon + 1 :]
 
 
 def _full_name(code: Code, others: list[Code]) -> str:

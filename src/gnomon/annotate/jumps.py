@@ -44,16 +44,16 @@ def blocks(instructions: Sequence[Instruction]) -> list[int]:
 
     A block is entered at its first instruction alone, and left at its last. Calls come back.
     """
-    targets = {one.target for one in instructions if one.kind == JUMP}
+    targets = {instruction.target for instruction in instructions if instruction.kind == JUMP}
     numbers: list[int] = []
     number, begins, end = 0, False, 0
-    for position, one in enumerate(instructions):
+    for position, instruction in enumerate(instructions):
         # Code in another place is not gone on with.
-        if position and (begins or one.address in targets or one.address != end):
+        if position and (begins or instruction.address in targets or instruction.address != end):
             number += 1
         numbers.append(number)
-        begins = one.kind in (JUMP, RETURN)
-        end = one.address + len(one.code)
+        begins = instruction.kind in (JUMP, RETURN)
+        end = instruction.address + len(instruction.code)
     return numbers
 
 
@@ -83,11 +83,11 @@ def _lanes(lines: Sequence[Arrow]) -> list[int]:
     first = np.array([line.first for line in lines], np.int32)
     last = np.array([line.last for line in lines], np.int32)
     lanes = np.zeros(n, np.int32)
-    for at in range(n):
-        touches = (first[:at] <= last[at]) & (last[:at] >= first[at])
-        is_inner = touches & (first[:at] >= first[at]) & (last[:at] <= last[at])
-        least = int(lanes[:at][is_inner].max(initial=-1)) + 1
-        lanes[at] = _free(lanes[:at][touches], least)
+    for row in range(n):
+        touches = (first[:row] <= last[row]) & (last[:row] >= first[row])
+        is_inner = touches & (first[:row] >= first[row]) & (last[:row] <= last[row])
+        least = int(lanes[:row][is_inner].max(initial=-1)) + 1
+        lanes[row] = _free(lanes[:row][touches], least)
     return [int(lane) for lane in lanes]
 
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from gnomon.model.metric import Aggregation
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import call_paths, path_values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gnomon.annotate.function_choice import FunctionPaths
     from gnomon.model.array_types import Ints
-    from gnomon.model.tables import Cell
     from gnomon.store.call_paths import Code
+    from gnomon.store.path_values import PathValues
     from gnomon.store.run import Run
 
 
@@ -46,7 +43,7 @@ class LineValue(NamedTuple):
     inlined_from: tuple[CallPlace, ...]
 
 
-def line_values(run: Run, chosen: FunctionPaths, metric: Mapping[str, Cell]) -> list[LineValue]:
+def line_values(run: Run, chosen: FunctionPaths, values: PathValues) -> list[LineValue]:
     """Return the lines of a function that have any of a metric, in the order of files and lines.
 
     Their own values add up to what the function has itself, with all that was inlined into it.
@@ -54,7 +51,7 @@ def line_values(run: Run, chosen: FunctionPaths, metric: Mapping[str, Cell]) -> 
     Args:
         run: the run.
         chosen: the paths of the function.
-        metric: its row.
+        values: what paths have of a metric.
 
     Raises:
         RunDirectoryError: the tables cannot be read.
@@ -63,45 +60,40 @@ def line_values(run: Run, chosen: FunctionPaths, metric: Mapping[str, Cell]) -> 
 
     from gnomon.model import forest
 
-    number = int(str(metric["metric"]))
-    is_elapsed = metric["aggregation"] == Aggregation.ELAPSED
-    values = path_values.of_metric(run, number, is_elapsed=is_elapsed)
     paths = chosen.paths
     region, first = call_paths.region_groups(run, "line", run.region_kinds.code())
     line_of = first[call_paths.positions(region, paths.region)]
     line_of = np.where(chosen.is_within, line_of, -1).astype(np.int32)
     place_of = _call_places(chosen)
     top = forest.outermost_in_walk(line_of, paths.place, paths.end)
-    at = np.flatnonzero(chosen.is_within)
-    lines, row_of = np.unique(line_of[at], return_inverse=True)
+    inner = np.flatnonzero(chosen.is_within)
+    lines, row_of = np.unique(line_of[inner], return_inverse=True)
     n = len(lines)
-    own = path_values.added(row_of, values.own[at], n)
-    is_top = top[at] == at
-    total = path_values.added(row_of[is_top], values.inclusive[at][is_top], n)
-    samples = np.bincount(row_of, values.own_samples[at], minlength=n)  # NaN where one is
+    own = path_values.added(row_of, values.own[inner], n)
+    is_top = top[inner] == inner
+    total = path_values.added(row_of[is_top], values.inclusive[inner][is_top], n)
+    samples = np.bincount(row_of, values.own_samples[inner], minlength=n)  # NaN where one is
     told = call_paths.described(run, lines, "line")
     places: dict[int, set[int]] = {}
-    for row, place in zip(row_of.tolist(), place_of[at].tolist(), strict=True):
+    for row, place in zip(row_of.tolist(), place_of[inner].tolist(), strict=True):
         if place >= 0:
             places.setdefault(row, set()).add(place)
-    callers = call_paths.described(
-        run, paths.region[sorted(set().union(*places.values()))] if places else lines[:0], "line"
-    )
-    found = [
+    regions = paths.region[np.array(sorted(set().union(*places.values())), np.int64)]
+    callers = call_paths.described(run, regions, "line")
+    place_of_region = {
+        number: CallPlace(code.function, code.file, code.line) for number, code in callers.items()
+    }
+    listed = [
         LineValue(
             told[line], float(own[row]), float(total[row]),
             float(samples[row]) if isfinite(samples[row]) else None,
-            tuple(sorted({_place(callers[int(paths.region[at])]) for at in places.get(row, ())})),
+            tuple(sorted({place_of_region[int(paths.region[at])] for at in places.get(row, ())})),
         )
         for row, line in enumerate(lines.tolist())
         if line in told
     ]  # fmt: skip
-    some = [one for one in found if one.own or one.total or one.samples]
+    some = [one for one in listed if one.own or one.total or one.samples]
     return sorted(some, key=lambda one: (bool(one.inlined_from), one.code.file, one.code.line))
-
-
-def _place(code: Code) -> CallPlace:
-    return CallPlace(code.function, code.file, code.line)
 
 
 def _call_places(chosen: FunctionPaths) -> Ints:

@@ -50,7 +50,7 @@ def module_of(run: Run, code: Code) -> Module:
     """Return the file that a function was in.
 
     Raises:
-        GnomonError: it is in none, or that is not known.
+        GnomonError: it is in none, or that is not files.
     """
     name = printable(code.module)
     if code.module == PYTHON or code.file.endswith(".py"):
@@ -59,19 +59,19 @@ def module_of(run: Run, code: Code) -> Module:
             "own; see its source: --source"
         )
     ended = float(run.head.get("started") or 0) + float(run.head.get("wall_seconds") or 0)
-    known = {
+    files = {
         Module(str(path), str(build_id), ended)
         for module, path, build_id in run.query("SELECT name, path, build_id FROM modules")
         if module == code.module
     }
-    if not known:
+    if not files:
         raise GnomonError(
             f"{name or 'its program'}: the run does not say where the file was, so its code cannot "
             "be read; record with gnomon record"
         )
-    if len(known) > 1:
+    if len(files) > 1:
         raise GnomonError(f"{name}: several modules of the run have this name; their code is apart")
-    (module,) = known
+    (module,) = files
     if module.path.startswith(("[", "(")):
         raise GnomonError(f"{name}: no file has its code; annotate functions of the program")
     return module
@@ -129,12 +129,12 @@ def _starts(path: str, name: str) -> list[int]:
 
 def _packed(run: Run, module: Module, code: Code, addresses: Sequence[int]) -> MachineCode | None:
     """Return code that a bundle packed; None where it has not all that is wanted."""
-    for one in function_code.of_run(run):
-        if (one.name, one.path, one.build_id) != (code.module, module.path, module.build_id):
+    for packed in function_code.of_run(run):
+        if packed[:3] != (code.module, module.path, module.build_id):
             continue
         own = [
             CodePart(function.address, function.code)
-            for function in one.functions
+            for function in packed.functions
             if any(
                 function.address <= at < function.address + len(function.code) for at in addresses
             )
@@ -148,8 +148,8 @@ def _packed(run: Run, module: Module, code: Code, addresses: Sequence[int]) -> M
         if parts and (is_whole or not Path(module.path).is_file()):
             order = function_code.byte_order(run)
             # It does not say how wide addresses are: as most machines of its kind have them.
-            is_wide = one.machine not in (X86, PPC, ARM)
-            return MachineCode(module, Encoding(one.machine, is_wide, order), parts)
+            is_wide = packed.machine not in (X86, PPC, ARM)
+            return MachineCode(module, Encoding(packed.machine, is_wide, order), parts)
     return None
 
 

@@ -106,12 +106,12 @@ def run(arguments: argparse.Namespace) -> int:
     opened = _opened(arguments, run_name)
     if arguments.file:
         return _print_file(arguments, opened)
-    found = _annotation(arguments, opened, name)
+    annotation = _annotation(arguments, opened, name)
     view = arguments.view
     if view is None:
-        view = annotation_text.SOURCE if found.has_source else annotation_text.ASSEMBLY
-    if view != annotation_text.SOURCE and found.assembly is None:
-        raise GnomonError(found.why_no_assembly)
+        view = annotation_text.SOURCE if annotation.has_source else annotation_text.ASSEMBLY
+    if view != annotation_text.SOURCE and annotation.assembly is None:
+        raise GnomonError(annotation.why_no_assembly)
     texts = sources(opened, arguments.places)
     kind = format_of(arguments.output, as_json=arguments.json)
     if kind == "text":
@@ -120,9 +120,9 @@ def run(arguments: argparse.Namespace) -> int:
             view, WIDTH if to_file else width_of(sys.stdout), arguments.context, arguments.top,
             arguments.with_bytes,
         )  # fmt: skip
-        text = annotation_text.annotation_text(opened, found, texts, look)
+        text = annotation_text.annotation_text(opened, annotation, texts, look)
     else:
-        text = _data(arguments, found, texts, kind, view)
+        text = _data(arguments, annotation, texts, kind, view)
     write_report(arguments.output, text)
     return 0
 
@@ -195,25 +195,27 @@ def _annotation(arguments: argparse.Namespace, opened: Run, name: str) -> Annota
     is_text = format_of(arguments.output, as_json=arguments.json) == "text"
     needs_code = arguments.view in ("assembly", "both") or not is_text
     with_assembly = needs_code and not (arguments.view == "source" and is_text)
-    found = annotate(
+    annotation = annotate(
         opened, name, arguments.metric, with_assembly=with_assembly, in_ticks=arguments.ticks,
         is_intel=arguments.is_intel,
     )  # fmt: skip
-    if found.has_source or with_assembly or arguments.view == "source":
-        return found
+    if annotation.has_source or with_assembly or arguments.view == "source":
+        return annotation
     return annotate(
         opened, name, arguments.metric, in_ticks=arguments.ticks, is_intel=arguments.is_intel
     )
 
 
 def _data(
-    arguments: argparse.Namespace, found: Annotation, texts: Sources, kind: str, view: str
+    arguments: argparse.Namespace, annotation: Annotation, texts: Sources, kind: str, view: str
 ) -> str:
     from gnomon.annotate.annotation import document, instruction_rows, line_rows
     from gnomon.annotate.annotation_text import BOTH, SOURCE
 
     if kind == "json":
-        return json.dumps(document(found, texts.line), indent=2) + "\n"
+        return json.dumps(document(annotation, texts.line), indent=2) + "\n"
     if view == BOTH:
         raise UsageError(f"{arguments.output}: CSV is of --source or --assembly, not of both")
-    return csv_of(line_rows(found, texts.line) if view == SOURCE else instruction_rows(found))
+    return csv_of(
+        line_rows(annotation, texts.line) if view == SOURCE else instruction_rows(annotation)
+    )
