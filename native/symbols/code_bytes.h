@@ -6,7 +6,7 @@
 
 #include "elf_file.h"
 
-#define GN_CODE_SIZE_MAX ((uint64_t)256 << 10) /* of one function; larger ones are left out */
+#define GN_CODE_SIZE_MAX ((uint64_t)4 << 20) /* of one function; larger ones are left out */
 #define GN_CODE_ALL_MAX ((uint64_t)64 << 20)
 #define GN_NO_CODE UINT32_MAX
 

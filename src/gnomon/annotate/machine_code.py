@@ -102,7 +102,7 @@ def machine_code(run: Run, code: Code, addresses: Sequence[int]) -> MachineCode:
     if not parts:
         raise GnomonError(
             f"{printable(code.function)}: {printable(module.path)} does not say where its code "
-            "begins and ends; build it with symbols or unwind tables"
+            "begins and ends, or it has more than 4 MiB; build it with symbols or unwind tables"
         )
     return MachineCode(module, _encoding(module.path, answer.machine), parts)
 
