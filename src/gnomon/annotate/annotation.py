@@ -115,8 +115,8 @@ def chosen_metric(run: Run, name: str) -> Mapping[str, Cell]:
 
 
 def annotate(
-    run: Run, name: str, metric: str = "", *, with_assembly: bool = True, in_ticks: bool = False,
-    is_intel: bool = False,
+    run: Run, name: str, metric: str = "", *, file: str = "", with_assembly: bool = True,
+    in_ticks: bool = False, is_intel: bool = False,
 ) -> Annotation:  # fmt: skip
     """Return a function with what its lines and instructions took.
 
@@ -124,6 +124,7 @@ def annotate(
         run: the run.
         name: of the function; see `function_choice.choose`.
         metric: its name, "" for the usual one.
+        file: of which it is, where several have the name; "" if that is not known.
         with_assembly: whether instructions are wanted.
         in_ticks: values in ticks of 0.01 s.
         is_intel: x86 code in Intel's syntax.
@@ -135,7 +136,7 @@ def annotate(
     row = chosen_metric(run, metric)
     if in_ticks and row["unit"] != "s":
         raise UsageError(f"--ticks: {row['name']} is no time; ticks are of 0.01 s")
-    function = choose(run, name)
+    function = choose(run, name, file)
     chosen = paths_of(run, function)
     shown = Shown(code_rows.table(run, "function", [row]).metrics[0], in_ticks)
     is_elapsed = row["aggregation"] == Aggregation.ELAPSED

@@ -41,13 +41,14 @@ class FunctionPaths(NamedTuple):
     is_own: Flags
 
 
-def choose(run: Run, name: str) -> Function:
+def choose(run: Run, name: str, file: str = "") -> Function:
     """Return the function of a name.
 
     Args:
         run: the run.
         name: as people write it, parameters may be left out; with a file or module and a colon
             before it where several functions have it (`solver.c:norm`).
+        file: its file, where several have the name; "" if that is not known.
 
     Raises:
         UsageError: there is none, or there are several.
@@ -66,6 +67,8 @@ def choose(run: Run, name: str) -> Function:
         }
         if not some:
             raise
+    if len(some) > 1 and file:
+        some = {group: code for group, code in some.items() if code.file == file} or some
     if len(some) == 1:
         ((group, code),) = some.items()
         return Function(group, code)

@@ -35,6 +35,7 @@ and what is in it. Values over repetitions are means. Typed arrays are as `packe
 | `GET /api/runs/ID/source?file=&choice=` | a source file that the run names |
 | `POST /api/runs/ID/sources {directory}` | looks for missing sources in one more directory |
 | `GET /api/runs/ID/lines?file=&metrics=&location=` | values of each line of a source file |
+| `GET /api/runs/ID/assembly?function=&file=&metric=` | a function's instructions with values |
 | `POST /api/differences {a, b, metric, before, after}` | typed arrays: pairs of nodes compared |
 | `GET /api/compare?a=&b=&per=&metric=` | what `gnomon compare A B --json` says |
 """
@@ -59,6 +60,7 @@ from gnomon.model.metric import CPU_TIME, WAITING_TIME
 from gnomon.store import source_files, table_limits
 from gnomon.store.reports.run_facts import killed_by
 from gnomon.view import (
+    assembly_answers,
     data_table,
     graph_answers,
     node_details,
@@ -92,6 +94,7 @@ def routes(session: Session) -> list[Route]:
         "/matrix": rank_answers.matrix, "/ranks": rank_answers.ranks,
         "/sites": rank_answers.sites, "/callgraph": graph_answers.graph,
         "/table": api.table, "/export": api.export, "/source": api.source, "/lines": api.lines,
+        "/assembly": assembly_answers.assembly,
     }  # fmt: skip
     of_runs = [
         Route("/api/runs/{id}" + path, _of_run(session, answer)) for path, answer in asked.items()

@@ -53,6 +53,9 @@ NodeDifferences = contract_pictures.NodeDifferences
 Source = contract_sources.Source
 MetricLines = contract_sources.MetricLines
 LineValues = contract_sources.LineValues
+AssemblyInstruction = contract_sources.AssemblyInstruction
+AssemblyJump = contract_sources.AssemblyJump
+Assembly = contract_sources.Assembly
 # Of messages and ranks.
 GraphModule = contract_callgraph.GraphModule
 CallGraphData = contract_callgraph.CallGraphData

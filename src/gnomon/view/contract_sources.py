@@ -37,3 +37,57 @@ class LineValues(TypedDict):
     file: str
     lines: list[int]
     metrics: list[MetricLines]
+
+
+class AssemblyInstruction(TypedDict):
+    """An instruction of a function, with its value."""
+
+    address: int
+    bytes: str
+    """In hexadecimal digits."""
+    text: str
+    value: float | None
+    samples: int | None
+    file: str
+    line: int
+    """Of the source; 0 where it is not known."""
+    function: str
+    """That it was written in: another one where it was inlined."""
+    block: int
+    """The number of its basic block."""
+    kind: Literal["", "jump", "call", "return"]
+    target: str
+    """Where it goes, in words; "" if nowhere."""
+    targetAddress: int | None
+
+
+class AssemblyJump(TypedDict):
+    """All jumps to one instruction, as one line with several ends."""
+
+    target: int
+    sources: list[int]
+    """Addresses."""
+    lane: int
+    """The column that it is drawn in, 0 nearest to the instructions."""
+
+
+class Assembly(TypedDict):
+    """The machine code of a function."""
+
+    function: str
+    module: str
+    metric: str
+    unit: str
+    how: str
+    whole: float | None
+    """What the program has."""
+    total: float | None
+    """What the function has itself."""
+    instructions: list[AssemblyInstruction]
+    jumps: list[AssemblyJump]
+    elsewhere: float | None
+    """What is at no known address, or at one that is not in this code."""
+    whyNone: str
+    """Why there are no instructions; "" if there are some."""
+    whyNoLines: str
+    """Why no line is known; "" if some are."""

@@ -76,6 +76,11 @@ class OpenRun:
         self._callers: CallersTree | None = None
         self._known_names: Names | None = None
 
+    @property
+    def is_window(self) -> bool:
+        """Whether it is a part of the time of another one."""
+        return self._base is not None
+
     def metric(self, number: int) -> Metric:
         """Return a metric by its number.
 

@@ -236,6 +236,57 @@ export interface LineValues {
   metrics: MetricLines[];
 }
 
+/** An instruction of a function, with its value. */
+export interface AssemblyInstruction {
+  address: number;
+  /** In hexadecimal digits. */
+  bytes: string;
+  text: string;
+  value: number | null;
+  samples: number | null;
+  file: string;
+  /** Of the source; 0 where it is not known. */
+  line: number;
+  /** That it was written in: another one where it was inlined. */
+  function: string;
+  /** The number of its basic block. */
+  block: number;
+  kind: "" | "jump" | "call" | "return";
+  /** Where it goes, in words; "" if nowhere. */
+  target: string;
+  targetAddress: number | null;
+}
+
+/** All jumps to one instruction, as one line with several ends. */
+export interface AssemblyJump {
+  target: number;
+  /** Addresses. */
+  sources: number[];
+  /** The column that it is drawn in, 0 nearest to the instructions. */
+  lane: number;
+}
+
+/** The machine code of a function. */
+export interface Assembly {
+  function: string;
+  module: string;
+  metric: string;
+  unit: string;
+  how: string;
+  /** What the program has. */
+  whole: number | null;
+  /** What the function has itself. */
+  total: number | null;
+  instructions: AssemblyInstruction[];
+  jumps: AssemblyJump[];
+  /** What is at no known address, or at one that is not in this code. */
+  elsewhere: number | null;
+  /** Why there are no instructions; "" if there are some. */
+  whyNone: string;
+  /** Why no line is known; "" if some are. */
+  whyNoLines: string;
+}
+
 /** A program or library whose functions are in a call graph. */
 export interface GraphModule {
   name: string;

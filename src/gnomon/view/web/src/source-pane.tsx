@@ -7,6 +7,7 @@ import { dropCached, useLoaded } from "./api-cache";
 import type { LineMark, SourceEditor } from "./source-editor";
 import { baseName, formatQuantity, formatShare } from "./format";
 import { HowBadge, howSign } from "./how-badge";
+import { AssemblyPane } from "./assembly-pane";
 import { InlinedChoice } from "./inlined-choice";
 import { Menu } from "./menu";
 import { describeMetric, type MetricColumn } from "./metric-columns";
@@ -47,6 +48,7 @@ export function SourcePane(props: Props) {
   const choice = params["choice"] ?? "";
   const key = file ? `${run.id}/source/${turn}/${file}\u0000${choice}` : null;
   const source = useLoaded(key, () => getSource(run.id, file, choice || undefined));
+  const isAssembly = props.tree !== null && params["pane"] === "assembly";
   const again = () => {
     dropCached(`${run.id}/source/`);
     setTurn((old) => old + 1);
@@ -54,12 +56,23 @@ export function SourcePane(props: Props) {
   return (
     <section class="pane source-pane" aria-label="source">
       <div class="tools">
+        {props.tree && (
+          <span class="pane-choice" role="group" aria-label="source or assembly">
+            <button type="button" aria-pressed={!isAssembly} onClick={() => setParams({ pane: null })}>
+              Source
+            </button>
+            <button type="button" aria-pressed={isAssembly} onClick={() => setParams({ pane: "assembly" })}>
+              Assembly
+            </button>
+          </span>
+        )}
         <FilePicker files={run.sourceFiles} isOwn={ownFiles(run)} file={file} asking={props.filesListedMost} />
         {source.value && <SourceState source={source.value} />}
         <span class="tools-rest" />
         {props.tree && <InlinedChoice run={run} />}
       </div>
-      {!file && (
+      {isAssembly && <AssemblyOfNode {...props} />}
+      {!isAssembly && !file && (
         <div class="nothing">
           <p>
             {run.sourceFiles.length > 0
@@ -74,8 +87,8 @@ export function SourcePane(props: Props) {
           )}
         </div>
       )}
-      {file && source.error && <p class="trouble">{source.error}</p>}
-      {file && source.value && source.value.file === file && (
+      {!isAssembly && file && source.error && <p class="trouble">{source.error}</p>}
+      {!isAssembly && file && source.value && source.value.file === file && (
         <>
           {source.value.text === null ? (
             <MissingSource {...props} source={source.value} again={again} />
@@ -85,6 +98,24 @@ export function SourcePane(props: Props) {
         </>
       )}
     </section>
+  );
+}
+
+/** The code of the function that is selected in the tree, or that the selected line is of. */
+function AssemblyOfNode({ run, tree, shown }: Props) {
+  const { params } = useRoute();
+  let node = tree && params["node"] !== undefined ? Number(params["node"]) : -1;
+  if (!tree || node >= tree.n) node = -1;
+  while (tree && node >= 0 && tree.kind(node).style === "line") node = tree.parent(node);
+  if (tree && node >= 0 && tree.kind(node).style === "group") node = -1;
+  const metric = shown.find((column) => column.metric.how === "sampled")?.metric ?? shown[0]?.metric;
+  return (
+    <AssemblyPane
+      run={run}
+      function={tree && node >= 0 ? tree.name(node) : ""}
+      file={tree && node >= 0 ? tree.file(node) : ""}
+      metric={metric}
+    />
   );
 }
 
