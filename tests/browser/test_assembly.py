@@ -55,7 +55,7 @@ def annotated(folder: Path) -> dict[str, Any]:
 
 def test_instructions_are_beside_the_tree(recorded: Served, page: Page) -> None:
     data = annotated(recorded.folder)
-    visit(page, recorded, "1", "tree")
+    visit(page, recorded, "#/tree")
     page.get_by_role("button", name="Assembly").click()
     rows = page.locator(".assembly-row")
     expect(rows.first).to_be_visible()
@@ -66,12 +66,12 @@ def test_instructions_are_beside_the_tree(recorded: Served, page: Page) -> None:
     assert [bool(text) for text in values.all_inner_texts()] == [
         bool(one["value"]) for one in data["instructions"]
     ]
-    page.get_by_role("button", name="Hottest").click()
+    page.get_by_role("button", name="Hottest", exact=True).click()
     here = page.locator(".assembly-row.is-here")
     expect(here).to_have_attribute("data-address", f"{hottest['address']:x}")
     # A head of an arrow for each target.
     assert page.locator(".assembly-arrows path").count() == len(data["jumps"]) > 0
-    page.get_by_label("bytes").check()
+    page.get_by_label("bytes", exact=True).check()
     shown = page.locator(".assembly-bytes").first.inner_text()
     assert shown.replace(" ", "") == data["instructions"][0]["bytes"]
     page.get_by_label("find in the code").fill("div")
@@ -79,7 +79,7 @@ def test_instructions_are_beside_the_tree(recorded: Served, page: Page) -> None:
         "div" in one["text"] for one in data["instructions"]
     )
     with page.expect_download() as download:
-        page.get_by_role("button", name="Save").click()
+        page.get_by_role("button", name="Save", exact=True).click()
     saved = Path(download.value.path()).read_text()
     assert all(one["text"] in saved for one in data["instructions"])
     # A line leads to the source.

@@ -10,13 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from answer_types import faults
 from commands import gnomon
 from symbol_programs import by_addr2line, run, symbol_of
+from view_server import serving
 
 from gnomon.annotate.annotation import TICK_SECONDS, Annotation, annotate
 from gnomon.store import run_directory
+from gnomon.store.hotspots import whole
 from gnomon.store.run import Run
 from gnomon.units import printable
+from gnomon.view import contract
+from gnomon.view.session import Session
 
 PROGRAM = """
 #include <stdio.h>
@@ -342,3 +347,27 @@ def test_a_function_of_a_gmon_file_has_ticks(tmp_path: Path) -> None:
     assert data["total"] >= 5
     assert sum(one["value"] for one in data["instructions"]) == pytest.approx(data["total"])
     assert data["elsewhere"] == 0
+
+
+def test_the_view_answers_with_the_same(folder: Path, solve: Annotation) -> None:
+    session = Session()
+    session.open([str(folder / "app")])
+    with serving(session) as client:
+        metrics = {one["name"]: one["metric"] for one in client.ask("/api/runs/1/metrics").json}
+        address = f"/api/runs/1/assembly?metric={metrics['CPU time']}"
+        answer = client.ask(f"{address}&function=solve").json
+        assert list(faults(answer, contract.Assembly)) == []
+        assert solve.assembly is not None
+        assert [one["value"] for one in answer["instructions"]] == [
+            whole(one.own) for one in solve.assembly.instructions
+        ]
+        inlined = client.ask(f"{address}&function=square").json
+        assert inlined["instructions"] == []
+        assert "was inlined into functions" in inlined["whyNone"]
+        for words, said in (("", "'function' is missing"), ("&function=x%00y", "no such function"),
+                            ("&function=solve&metric=99", "no metric 99")):  # fmt: skip
+            refusal = client.ask(address + words)
+            assert refusal.status == 400
+            assert said in refusal.body.decode()
+        window = client.ask("/api/runs/1@0-1/assembly?function=solve")
+        assert window.status == 400
