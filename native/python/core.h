@@ -29,6 +29,7 @@ int core_add_named_tuple(PyObject *module);
 int core_add_output_names(PyObject *module);
 int core_add_preset_names(PyObject *module);
 int core_add_overflow(PyObject *module);
+int core_add_callgrind(PyObject *module);
 
 /* How the words of a reading are laid out. */
 enum core_layout {

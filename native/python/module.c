@@ -22,7 +22,8 @@ PyMODINIT_FUNC PyInit__core(void)
 	    core_add_checksum(module) < 0 || core_add_host(module) < 0 ||
 	    core_add_event_names(module) < 0 || core_add_items(module) < 0 ||
 	    core_add_named_tuple(module) < 0 || core_add_output_names(module) < 0 ||
-	    core_add_preset_names(module) < 0 || core_add_overflow(module) < 0) {
+	    core_add_preset_names(module) < 0 || core_add_overflow(module) < 0 ||
+	    core_add_callgrind(module) < 0) {
 		Py_DECREF(module);
 		return NULL;
 	}

@@ -31,7 +31,6 @@ _OTHERS = (
     (b"\xfd7zXZ\0", "a file compressed by xz: unpack it first"),
     (b"BZh", "a file compressed by bzip2: unpack it first"),
     (b"\x7fELF", "a program or library: measure it with gnomon run -- PROGRAM"),
-    (b"# callgrind format", "a file of callgrind"),
     (b"PAR1", "a Parquet file, perhaps a table of a run: name the run's directory"),
     (b"\x89HPMRAW", "a raw file of libhpm: gnomon repair makes a .viz file of it"),
     (b"SQLite format 3\0", "an SQLite database"),
@@ -145,6 +144,26 @@ class PprofReader(NamedTuple):
         return open_pprof(path)
 
 
+class CallgrindReader(NamedTuple):
+    """callgrind.out.PID (gnomon/store/profile_files/callgrind.py)."""
+
+    name: str = "callgrind"
+    title: str = "costs and calls in Valgrind's format, of callgrind, cachegrind, xdebug and others"
+    suffixes: tuple[str, ...] = (".callgrind", ".cachegrind")
+
+    def sniff(self, start: bytes) -> bool:
+        """Return whether it begins with the headers of such files."""
+        from gnomon.store.profile_files.callgrind import is_callgrind
+
+        return is_callgrind(start)
+
+    def open(self, path: Path) -> Run:
+        """Return the file as a run, its tables unpacked into files without a name."""
+        from gnomon.store.profile_files.callgrind import open_callgrind
+
+        return open_callgrind(path)
+
+
 class CollapsedReader(NamedTuple):
     """NAME.collapsed (gnomon/store/profile_files/collapsed.py)."""
 
@@ -194,7 +213,7 @@ class GmonReader(NamedTuple):
 
 READERS: tuple[Reader, ...] = (
     VizReader(), BundleReader(), SpeedscopeReader(), PprofReader(), GmonReader(),
-    CollapsedReader(),
+    CallgrindReader(), CollapsedReader(),
 )  # fmt: skip
 """Those of the store itself; capabilities have their own."""
 

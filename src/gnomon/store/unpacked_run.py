@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from gnomon.errors import RunDirectoryError
-from gnomon.model.tables import SCHEMAS, Cell, Schema, Table
+from gnomon.model.tables import ALL_SCHEMAS, SCHEMAS, Cell, Schema, Table
 from gnomon.store import table_limits
-from gnomon.store.parquet_writer import TableFiles, write_table
+from gnomon.store.parquet_writer import ParquetWriter, TableFiles, write_table
 from gnomon.store.run import Run
 
 Sink = Callable[[Schema, Sequence[Cell]], None]
@@ -25,6 +25,10 @@ Fill = Callable[[IO[bytes], Sink], Mapping[str, Any]]
 """Reads a file, hands on the rows of its tables and returns the head of the run."""
 Read = Callable[[IO[bytes]], tuple[Mapping[str, Any], Iterable[Table]]]
 """Reads a file and returns the head of the run and its tables."""
+Put = Callable[[Table], None]
+"""Takes rows of a table, behind those that it was given before."""
+FillPieces = Callable[[IO[bytes], Put], Mapping[str, Any]]
+"""Reads a file, hands on its tables piece by piece and returns the head of the run."""
 
 
 def unpacked_run(path: Path, fill: Fill) -> Run:
@@ -77,6 +81,42 @@ def run_of_tables(path: Path, read: Read) -> Run:
             raise RunDirectoryError(table_limits.no_memory(str(path))) from None
         except OSError as error:
             raise no_room(path, folder, error) from None
+    return Run(path, head, unlinked.files, unlinked)
+
+
+def run_of_pieces(path: Path, fill: FillPieces) -> Run:
+    """Return a file as a run, as `run_of_tables` does, of tables that need not be in memory whole.
+
+    Args:
+        path: the file.
+        fill: reads it; no more of a table need be in memory than a piece.
+
+    Raises:
+        RunDirectoryError: it cannot be read, or as `fill`.
+    """
+    with open_regular(path) as file, temporary_folder(path) as folder:
+        writers: dict[str, ParquetWriter] = {}
+
+        def put(table: Table) -> None:
+            name = table.schema.name
+            if name not in writers:
+                writers[name] = ParquetWriter(folder / f"{name}.parquet", table.schema)
+            writers[name].append(table)
+
+        try:
+            head = fill(file, put)
+            for schema in SCHEMAS:
+                put(Table(schema))
+            for writer in writers.values():
+                writer.close()
+            unlinked = UnlinkedTables(folder, [one for one in ALL_SCHEMAS if one.name in writers])
+        except MemoryError:
+            raise RunDirectoryError(table_limits.no_memory(str(path))) from None
+        except OSError as error:
+            raise no_room(path, folder, error) from None
+        finally:
+            for writer in writers.values():
+                writer.discard()
     return Run(path, head, unlinked.files, unlinked)
 
 

@@ -1,0 +1,25 @@
+/* Numbers from 0 on for texts, in the order in which they came; who uses it keeps the texts. */
+#ifndef GNOMON_TEXT_TABLE_H
+#define GNOMON_TEXT_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gn_text {
+	const char *begin;
+	size_t length;
+};
+
+struct gn_text_table {
+	struct gn_text *texts; /* by number */
+	uint32_t *slots;       /* a number and one each, 0 for none */
+	uint32_t n, room, n_slots;
+	uint64_t seed;
+};
+
+/* The number of a text, a new one if it has none; -ENOMEM without memory. */
+int64_t gn_text_number(struct gn_text_table *table, struct gn_text text);
+
+void gn_text_table_free(struct gn_text_table *table);
+
+#endif
