@@ -5,32 +5,86 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 from random import Random
+from typing import IO, Any
 
 import numpy as np
 import pytest
 from sampled_runs import Frame, Stack, write
 
 from gnomon.errors import RunDirectoryError
+from gnomon.model.tables import Table
 from gnomon.store import exports, run_directory
+from gnomon.store.profile_files.callgrind import fill_callgrind, open_callgrind
 from gnomon.store.profile_files.collapsed import open_collapsed, read_collapsed
 from gnomon.store.profile_files.pprof import open_pprof, read_pprof
 from gnomon.store.profile_files.speedscope import open_speedscope, read_speedscope
 from gnomon.store.run_head import problem_of
 
-FORMATS = ("collapsed", "speedscope", "pprof")
-READ = {"collapsed": read_collapsed, "speedscope": read_speedscope, "pprof": read_pprof}
+FORMATS = ("collapsed", "speedscope", "pprof", "callgrind")
+
+
+def read_callgrind(path: Path, file: IO[bytes]) -> tuple[dict[str, Any], list[Table]]:
+    """Return the head and tables of a file, the pieces of each table joined."""
+    pieces: dict[str, list[Table]] = {}
+    head = fill_callgrind(
+        path, file, lambda one: pieces.setdefault(one.schema.name, []).append(one)
+    )
+    return head, [
+        Table(some[0].schema, [row for one in some for row in one.rows]) for some in pieces.values()
+    ]
+
+
+READ = {"collapsed": read_collapsed, "speedscope": read_speedscope, "pprof": read_pprof,
+        "callgrind": read_callgrind}  # fmt: skip
 # Of so many damaged files one is opened as a run, which takes much longer than to read it.
 AS_RUNS = 100
-OPENERS = {"collapsed": open_collapsed, "speedscope": open_speedscope, "pprof": open_pprof}
+OPENERS = {"collapsed": open_collapsed, "speedscope": open_speedscope, "pprof": open_pprof,
+           "callgrind": open_callgrind}  # fmt: skip
 STACKS = (
     Stack((Frame("main", 12), Frame("solve", 40)), 3, 100),
     Stack((Frame("main", 12), Frame("solve", 40), Frame("__memcpy", 0, "", "libc.so.6")), 2, 101),
     Stack((Frame("<module>", 1, "/src/app.py", "python"), Frame("f", 3, "/src/app.py", "python")),
           1, 101),
 )  # fmt: skip
+CALLGRIND = b"""# callgrind format
+version: 1
+creator: callgrind-3.12.0
+pid: 7
+cmd: ./a 1
+part: 1
+thread: 1
+desc: I1 cache: 32768 B
+positions: instr line
+event: Sum = Ir + 2 Dr : both
+events: Ir Dr
+
+ob=(1) /tmp/a
+fl=(1) a.c
+fn=(1) main
+0x1100 5 3 1
++4 +1 2
+cfi=(2) b.c
+cfn=(2) solve
+calls=2 0x1200 +3
+* * 40 7
+jcnd=1/2 +8 -1
+* *
+fi=(3) a.h
++3 7 1 1
+cfn=(3) (2)'2'(1)
+
+part: 2
+thread: 2
+events: Ir Dr
+ob=(1)
+fl=(2)
+fn=(2)
+0x1200 8 20 4
++5 * 20 3
+"""
 # Words that a reader of text may stumble over.
 WORDS = (b"-1", b"NaN", b"Infinity", b"1e999", b"9" * 30, b"null", b"[]", b"{}", b'"', b";", b" ",
-         b"\n", b"\0", b"\xff", b"_[k]", b"evented", b"true", b"\\ud800")  # fmt: skip
+         b"\n", b"\0", b"\xff", b"_[k]", b"evented", b"true", b"\\ud800", b"fn=", b"(1)", b"0x")  # fmt: skip
 NUMBERS = (0, 1, 127, 128, 1 << 31, (1 << 32) - 1, 1 << 62, (1 << 63) - 1, (1 << 64) - 1)
 
 
@@ -41,6 +95,7 @@ def profiles(folder: Path) -> dict[str, bytes]:
         "collapsed": "".join(exports.collapsed(run, threads=True)).encode(),
         "speedscope": "".join(exports.speedscope(run)).encode(),
         "pprof": gzip.decompress(b"".join(exports.pprof(run))),
+        "callgrind": CALLGRIND,
     }
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
@@ -31,7 +31,7 @@ from gnomon.model.tables import (
     Table,
 )
 from gnomon.store import table_limits
-from gnomon.store.profile_files import callgrind_events, profile_file, stack_tables
+from gnomon.store.profile_files import callgrind_events, profile_file
 from gnomon.store.profile_files.stack_tables import ROOT
 from gnomon.store.run import Run
 from gnomon.store.unpacked_run import Put, run_of_pieces
@@ -219,10 +219,12 @@ class _Reader:
                 "address": np.where(is_beyond, 0, rows["address"]),
                 "weight": rows["value"] * factors[rows["event"]],
             },
-            {"time_ns": _same(True, n, bool), "address": is_beyond},
+            {"time_ns": _same(True, n, "?"), "address": is_beyond},
         ))  # fmt: skip
 
-    def _costs(self, take: Any, metrics: EventMetrics) -> Iterator[tuple[int, int, NDArray[Any]]]:
+    def _costs(
+        self, take: Callable[[int, int], tuple[bytes, int]], metrics: EventMetrics
+    ) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """Yield sums of costs with metrics in the place of events: (begin, end, rows)."""
         import numpy as np
 
@@ -298,13 +300,13 @@ class _Reader:
             # Who does not count calls writes 0.
             self._put(_arcs(
                 of_places[arcs["place"]], arcs, _same(-1, n), arcs["calls"],
-                _same(0.0, n, "d"), {"calls": arcs["calls"] == 0, "inclusive": _same(True, n, bool)},
+                _same(0.0, n, "d"), {"calls": arcs["calls"] == 0, "inclusive": _same(True, n, "?")},
             ))  # fmt: skip
             of = arcs[costs["of"] - begin]
             n = len(of)
             self._put(_arcs(
                 of_places[of["place"]], of, costs["metric"], _same(0, n, "q"), costs["value"],
-                {"calls": _same(True, n, bool)},
+                {"calls": _same(True, n, "?")},
             ))  # fmt: skip
 
     # --- code -------------------------------------------------------------------------------------
@@ -363,7 +365,7 @@ def _text(content: bytes) -> str:
     return content.decode(errors="backslashreplace")
 
 
-def _same(value: Any, n: int, kind: Any = "i") -> NDArray[Any]:
+def _same(value: float, n: int, kind: str = "i") -> NDArray[Any]:
     """Return a column of one value, which takes no memory."""
     import numpy as np
 
@@ -394,7 +396,7 @@ def _profile(
         "inclusive": inclusive, "exclusive": exclusive,
         **{name: _same(0, n, "q") for name in missing},
     }  # fmt: skip
-    return Table.of(PROFILE, columns, {name: _same(True, n, bool) for name in missing})
+    return Table.of(PROFILE, columns, {name: _same(True, n, "?") for name in missing})
 
 
 def _arcs(
