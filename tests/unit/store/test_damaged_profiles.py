@@ -84,7 +84,8 @@ fn=(2)
 """
 # Words that a reader of text may stumble over.
 WORDS = (b"-1", b"NaN", b"Infinity", b"1e999", b"9" * 30, b"null", b"[]", b"{}", b'"', b";", b" ",
-         b"\n", b"\0", b"\xff", b"_[k]", b"evented", b"true", b"\\ud800", b"fn=", b"(1)", b"0x")  # fmt: skip
+         b"\n", b"\0", b"\xff", b"_[k]", b"evented", b"true", b"\\ud800", b"fn=",
+         b"(1)", b"0x")  # fmt: skip
 NUMBERS = (0, 1, 127, 128, 1 << 31, (1 << 32) - 1, 1 << 62, (1 << 63) - 1, (1 << 64) - 1)
 
 

@@ -274,9 +274,9 @@ class _Reader:
         for (place, metric), total in self._totals.items():
             for location in dict.fromkeys((0, int(of_places[place]))):
                 totals[location, metric] = totals.get((location, metric), 0.0) + total
-        location, metric = np.array(list(totals), int).reshape(-1, 2).T
+        keys = np.array(list(totals), int).reshape(-1, 2)
         n = len(totals)
-        self._put(_profile(location, _same(ROOT, n), metric, np.array(list(totals.values())),
+        self._put(_profile(keys[:, 0], _same(ROOT, n), keys[:, 1], np.array(list(totals.values())),
                            _same(0.0, n, "d")))  # fmt: skip
 
     def _calls(self) -> bool:

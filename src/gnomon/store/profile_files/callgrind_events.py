@@ -197,8 +197,9 @@ def metrics(events: Sequence[Event], negative: Sequence[bool], origin: Origin) -
             result.warnings.append(
                 f"callgrind: {event.name} is left out: some of its values are below 0"
             )
-            result.numbers += [-1] if at < n else []
-            result.factors += [1.0] if at < n else []
+            if at < n:
+                result.numbers.append(-1)
+                result.factors.append(1.0)
             continue
         own = how if event.name not in _MEASURED else How.COUNTED
         name, unit, factor, described = _described(event, own, origin)
