@@ -29,12 +29,12 @@ def assembly(opened: OpenRun, asked: QueryParams) -> Response:
         raise UsageError("'function' is missing")
     run = find(opened.path, readers=readers())
     try:
-        found = annotate(run, name, metric.name, file=file)
+        annotation = annotate(run, name, metric.name, file=file)
     except UsageError:
         raise
     except GnomonError as error:
         raise UsageError(str(error)) from None
-    answer: dict[str, Any] = document(found, lambda _file, _line: "")
+    answer: dict[str, Any] = document(annotation, lambda _file, _line: "")
     wanted = ("function", "module", "metric", "unit", "how", "whole", "total", "instructions",
               "jumps", "elsewhere")  # fmt: skip
     for row in answer["instructions"]:
