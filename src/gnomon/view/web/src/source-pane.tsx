@@ -57,11 +57,11 @@ export function SourcePane(props: Props) {
     <section class="pane source-pane" aria-label="source">
       <div class="tools">
         {props.tree && (
-          <span class="segments" role="group" aria-label="source or assembly">
-            <button type="button" class={isAssembly ? "" : "is-here"} aria-pressed={!isAssembly} onClick={() => setParams({ pane: null })}>
+          <span class="pane-choice" role="group" aria-label="source or assembly">
+            <button type="button" aria-pressed={!isAssembly} onClick={() => setParams({ pane: null })}>
               Source
             </button>
-            <button type="button" class={isAssembly ? "is-here" : ""} aria-pressed={isAssembly} onClick={() => setParams({ pane: "assembly" })}>
+            <button type="button" aria-pressed={isAssembly} onClick={() => setParams({ pane: "assembly" })}>
               Assembly
             </button>
           </span>
