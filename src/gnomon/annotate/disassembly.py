@@ -111,7 +111,7 @@ _OF = {
     PPC: _POWER,
     PPC64: _POWER,
     S390: _branches(
-        r"bras|basr|bas |bal", r"br %r14", r"j|br|bc|c(l?)(g?)[ri]j", r"(j|jg|br|b) ",
+        r"bras|basr|bas |bal", r"br %r14", r"j|br|bcr? (?!0, )|c(l?)(g?)[ri]j", r"(j|jg|br|b) ",
     ),
     RISCV: _branches(
         r"(c\.)?jalr?\b", r"ret|(c\.)?jr ra|[msu]ret|ebreak|unimp|c\.unimp",
@@ -141,22 +141,34 @@ def disassembled(
             f"machine code of ELF machine {encoding.machine} cannot be disassembled; it can be of "
             "x86, Arm, Power, s390x and RISC-V"
         )
-    return list(_instructions(_engine(encoding, is_intel=is_intel), start, code, branches))
+    arm = list(_instructions(_engine(encoding, is_intel=is_intel), start, code, branches))
+    if encoding.machine != ARM or not _undecoded(arm):
+        return arm
+    # Symbols of Thumb code have lost the bit that says so: it is what makes sense of more bytes.
+    engine = _engine(encoding, is_intel=False, is_thumb=True)
+    thumb = list(_instructions(engine, start, code, branches))
+    return thumb if _undecoded(thumb) < _undecoded(arm) else arm
 
 
-def _engine(encoding: Encoding, *, is_intel: bool) -> capstone.Cs:
+def _undecoded(instructions: list[Instruction]) -> int:
+    """Return how many bytes are no instructions."""
+    return sum(len(one.code) for one in instructions if one.mnemonic == ".byte")
+
+
+def _engine(encoding: Encoding, *, is_intel: bool, is_thumb: bool = False) -> capstone.Cs:
     try:
         import capstone as cs
     except ImportError:
         raise GnomonError("capstone is missing; install it: pip install capstone") from None
     big = cs.CS_MODE_BIG_ENDIAN if encoding.byte_order == ">" else 0
     power = cs.CS_MODE_64 if encoding.is_wide else cs.CS_MODE_32
+    arm = cs.CS_MODE_THUMB if is_thumb else cs.CS_MODE_ARM
     riscv = cs.CS_MODE_RISCV64 if encoding.is_wide else cs.CS_MODE_RISCV32
     architecture, mode = {
         X86: (cs.CS_ARCH_X86, cs.CS_MODE_32),
         X86_64: (cs.CS_ARCH_X86, cs.CS_MODE_64),
         AARCH64: (cs.CS_ARCH_ARM64, cs.CS_MODE_ARM),  # of either order of data
-        ARM: (cs.CS_ARCH_ARM, cs.CS_MODE_ARM | big),
+        ARM: (cs.CS_ARCH_ARM, arm | big),
         PPC: (cs.CS_ARCH_PPC, cs.CS_MODE_32 | big),
         PPC64: (cs.CS_ARCH_PPC, power | big),
         S390: (cs.CS_ARCH_SYSZ, cs.CS_MODE_BIG_ENDIAN),

@@ -159,3 +159,15 @@ def check_branch(one: Instruction, name: str, rest: str) -> None:
         assert one.kind == RETURN
     elif name not in ("hlt", "ud2", "notrack", "bnd", "repz"):
         assert one.kind == ""
+
+
+def test_thumb_code_is_told_from_arm_code() -> None:
+    # What LLVM's assembler made of: 1: nop; b 1b; bne 1b; bl 1b; bx lr; nop; pop {r4, pc}.
+    pieces = ["00bf", "fde7", "fcd1", "fff7fbff", "7047", "00bf", "10bd"]
+    code = bytes.fromhex("".join(pieces))
+    instructions = disassembled(0x1000, code, Encoding(40, is_wide=False))
+    assert [one.code.hex() for one in instructions] == pieces
+    assert [(one.kind, one.target) for one in instructions] == [
+        ("", None), ("jump", 0x1000), ("jump", 0x1000), ("call", 0x1000), ("return", None),
+        ("", None), ("return", None),
+    ]  # fmt: skip
