@@ -167,7 +167,11 @@ def _values(rows: Sequence[tuple[object, ...]]) -> _Values:
 def _placed(
     values: _Values, decoded: Sequence[Instruction]
 ) -> tuple[list[float], list[int], float]:
-    """Return what each instruction has, by the addresses of its bytes, and what none has."""
+    """Return what each instruction has, by the addresses of its bytes, and what none has.
+
+    An address within an instruction is of the next one: a program counter is at the first byte of
+    one, and of a bin of gmon.out it is the first instruction that begins there.
+    """
     starts = [one.address for one in decoded]
     weights, counts = [0.0] * len(decoded), [0] * len(decoded)
     elsewhere = values.nowhere
@@ -175,6 +179,8 @@ def _placed(
         position = bisect_right(starts, address) - 1
         is_in = position >= 0 and address < starts[position] + len(decoded[position].code)
         if is_in:
+            if address > starts[position] and position + 1 < len(starts):
+                position += 1
             weights[position] += weight
             counts[position] += n
         else:

@@ -56,13 +56,13 @@ def choose(run: Run, name: str, file: str = "") -> Function:
     """
     place, rest = _split(name)
     try:
-        some = callers.matching(run, name)
+        some = callers.matching(run, name, with_unsampled=True)
     except UsageError:
         if not place:
             raise
         some = {
             group: code
-            for group, code in callers.matching(run, rest).items()
+            for group, code in callers.matching(run, rest, with_unsampled=True).items()
             if place == code.module or is_in(code.file, place)
         }
         if not some:

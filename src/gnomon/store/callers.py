@@ -49,8 +49,13 @@ class Calls(NamedTuple):
     callees: Callees
 
 
-def matching(run: Run, name: str) -> dict[int, Code]:
+def matching(run: Run, name: str, *, with_unsampled: bool = False) -> dict[int, Code]:
     """Return the functions of a name, by group; if there are none, those whose names have it.
+
+    Args:
+        run: the run.
+        name: of the function, or a part of it.
+        with_unsampled: those, too, that are on no path: gmon.out knows their calls alone.
 
     Raises:
         UsageError: there are none of these, either.
@@ -58,8 +63,16 @@ def matching(run: Run, name: str) -> dict[int, Code]:
     """
     import numpy as np
 
-    groups = call_paths.grouped(run, "function", run.region_kinds.code())
-    functions = call_paths.described(run, np.unique(groups.group[groups.group >= 0]), "function")
+    code = run.region_kinds.code()
+    if with_unsampled:
+        _, first = call_paths.region_groups(run, "function", code)
+        is_code = run.columns(
+            f"SELECT kind IN {code} AS is_code FROM regions ORDER BY region", threads=1
+        )["is_code"].astype(bool)
+        group = first[is_code]
+    else:
+        group = call_paths.grouped(run, "function", code).group
+    functions = call_paths.described(run, np.unique(group[group >= 0]), "function")
     for likeness in (_SAME, _PART, _ANY_CASE):
         some = {
             group: code
