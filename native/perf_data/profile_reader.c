@@ -266,6 +266,7 @@ static int take_sample(struct reader *reader, uint32_t event, const uint8_t *rec
 {
 	const struct gn_event_attr *attr = gn_event_attr(&reader->file->attrs, event);
 	const uint32_t number = (uint32_t)reader->profile->sample.n;
+	const size_t n_values = reader->profile->value.n;
 	struct gn_sample_sample *row;
 	struct gn_file_sample taken;
 	struct gn_map_set *maps;
@@ -292,6 +293,11 @@ static int take_sample(struct reader *reader, uint32_t event, const uint8_t *rec
 	maps = gn_file_process(&reader->tasks, gn_file_thread(&reader->tasks, thread)->process)
 		       ->maps;
 	failed = take_values(reader, &taken, attr, row, number);
+	/* What has counted nothing since it was read last is no sample. */
+	if (!failed && taken.n_values && !row->weight && reader->profile->value.n == n_values) {
+		reader->profile->sample.n--;
+		return 0;
+	}
 	if (!failed)
 		failed = take_data(reader, &taken, number);
 	if (!failed && !(attr->branch_type & GN_BRANCH_CALL_STACK))

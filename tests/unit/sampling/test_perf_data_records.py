@@ -367,7 +367,7 @@ def test_perf_reads_the_same_values(tmp_path: Path, order: str) -> None:
     events = (Event(kind, read_format=form, ids=(1,)),
               Event(kind, read_format=form, ids=(2,), period=0, name="faults"))  # fmt: skip
     data = with_code(*events, order=order)
-    for number, (one, other) in enumerate(((100, 7), (250, 9), (300, 9))):
+    for number, (one, other) in enumerate(((100, 7), (250, 9), (300, 9), (300, 9))):
         data.sample(BASE, read=(2, one, 1, other, 2), time=START + number)
     path = written(tmp_path / "perf.data", data)
     theirs = shares_of_perf(path)
