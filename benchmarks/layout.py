@@ -1,7 +1,7 @@
 """The layout of call graphs, in Node and in Chromium, beside graphviz's dot.
 
-Graphs are made from a seed (`call_graphs.mjs`) and are like those of programs. The first layout of a
-process is told apart: its code is not compiled yet, and in the page it is the one that is waited for.
+Graphs are made from a seed (`call_graphs.mjs`) and are like those of programs. The first layout of
+a process is told apart: its code is not compiled yet, and in the page it is what users wait for.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def run(rounds: int) -> Grid:
                 limits.append(f"dot, {n:,} boxes: {dot}")
             subjects[f"{n:,} boxes, {m:,} arcs"] = found
     largest = subjects[f"{_SIZES[-1][0]:,} boxes, {_SIZES[-1][1]:,} arcs"]
-    limits += [verdict(place, largest[place], _LIMIT_MS, "ms") for place in largest if place != "dot"]
+    limits += [
+        verdict(place, largest[place], _LIMIT_MS, "ms") for place in largest if place != "dot"
+    ]
     columns = ("Node, first", "Node", "Chromium, first", "Chromium", "dot")
     return Grid("layouts of call graphs", "ms", columns, subjects, limits)
 

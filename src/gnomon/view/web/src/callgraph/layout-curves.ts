@@ -8,25 +8,27 @@ const LEANING = 1.5;
 /** How far from the end of its piece of the curve a label stands. */
 const LABEL = 0.3;
 /** How many passages a bend may leave out that it passes anyway. */
-const FURTHER = 6;
+const FURTHER = 4;
 /** Passages that are taller are never left out. */
 const TALL = 400;
 
 /** A cubic curve between two heights, which it never leaves; `d` is how far its controls are. */
 interface Bend {
-  readonly x0: number;
-  readonly y0: number;
-  readonly lean0: number;
-  readonly x1: number;
-  readonly y1: number;
-  readonly lean1: number;
-  readonly d: number;
+  x0: number;
+  y0: number;
+  lean0: number;
+  x1: number;
+  y1: number;
+  lean1: number;
+  d: number;
 }
 
 /** Writes the curves of arcs, which come in their order. */
 export class CurveWriter {
   private points = new Float32Array(1 << 12);
   private length = 0;
+  private leans = new Float64Array(64);
+  private readonly bend: Bend = { x0: 0, y0: 0, lean0: 0, x1: 0, y1: 0, lean1: 0, d: 0 };
   private readonly routeStart: Int32Array;
   private readonly labelX: Float32Array;
   private readonly labelY: Float32Array;
@@ -61,51 +63,69 @@ export class CurveWriter {
     passed: Passages, { startX, endX }: ArcEnds, reversed: boolean, labelBelow: boolean,
   ): void {
     const { x, top, bottom } = passed;
-    const [first, end] = [passed.start[arc]!, passed.start[arc + 1]!];
-    const [startY, endY] = [passed.startY[arc]!, passed.endY[arc]!];
+    const first = passed.start[arc]!;
+    const end = passed.start[arc + 1]!;
+    const startY = passed.startY[arc]!;
+    const endY = passed.endY[arc]!;
     const begin = this.length;
     this.begin(startX[arc]!, bottomOfUpper);
     if (startY > bottomOfUpper) this.line(startX[arc]!, startY);
     const bent = this.length;
-    const toX = (at: number): number => (at < first ? startX[arc]! : at < end ? x[at]! : endX[arc]!);
-    const toTop = (at: number): number => (at < end ? top[at]! : endY);
-    const toBottom = (at: number): number => (at < first ? startY : bottom[at]!);
-    const leanAt = (at: number): number => {
-      const before = Math.max(at - 1, first - 1);
-      const behind = Math.min(at + 1, end);
-      const lean = leaning(toX(before), toBottom(before), toX(behind), toTop(behind));
-      if (at < first) return startY > bottomOfUpper ? 0 : lean / 2;
-      if (at === end) return endY < topOfLower ? 0 : lean / 2;
-      const height = bottom[at]! - top[at]!;
-      const room = Math.min(x[at]! - passed.low[at]!, passed.high[at]! - x[at]!);
-      return height > 0 ? limited(lean, (2 * Math.max(0, room)) / height) : lean;
-    };
-    let [x0, y0, lean0] = [startX[arc]!, startY, leanAt(first - 1)];
+    const leans = this.leansOf(passed, arc, startX[arc]!, endX[arc]!);
+    const { bend } = this;
+    bend.x0 = startX[arc]!;
+    bend.y0 = startY;
+    bend.lean0 = startY > bottomOfUpper ? 0 : leans[0]! / 2;
     for (let at = first; at <= end; at++) {
-      let bend = { x0, y0, lean0, x1: 0, y1: 0, lean1: 0, d: 0 };
       // As far as one bend passes all that is between.
       for (let to = Math.min(at + FURTHER, end); to >= at; to--) {
-        const lean1 = leanAt(to);
         const height = to < end ? bottom[to]! - top[to]! : 0;
-        const [x1, y1] = [toX(to) - (lean1 * height) / 2, toTop(to)];
-        bend = { x0, y0, lean0, x1, y1, lean1, d: (y1 - y0) / (to > at ? 3 : 2) };
+        bend.lean1 = to < end ? leans[to - first + 1]! : endY < topOfLower ? 0 : leans[to - first + 1]! / 2;
+        bend.x1 = (to < end ? x[to]! : endX[arc]!) - (bend.lean1 * height) / 2;
+        bend.y1 = to < end ? top[to]! : endY;
+        bend.d = (bend.y1 - bend.y0) / (to > at ? 3 : 2);
         if (to > at && !this.passes(bend, passed, at, to)) continue;
         at = to;
         break;
       }
       if (this.length === bent && !labelBelow) this.label(arc, bend, LABEL);
       if (at === end && labelBelow) this.label(arc, bend, 1 - LABEL);
-      this.bend(bend);
-      [x0, y0, lean0] = [bend.x1, bend.y1, bend.lean1];
-      if (at < end && bottom[at]! > y0) {
-        x0 = x[at]! + (lean0 * (bottom[at]! - y0)) / 2;
-        y0 = bottom[at]!;
-        this.line(x0, y0);
+      this.write(bend);
+      bend.x0 = bend.x1;
+      bend.y0 = bend.y1;
+      bend.lean0 = bend.lean1;
+      if (at < end && bottom[at]! > bend.y0) {
+        bend.x0 = x[at]! + (bend.lean0 * (bottom[at]! - bend.y0)) / 2;
+        bend.y0 = bottom[at]!;
+        this.line(bend.x0, bend.y0);
       }
     }
     if (endY < topOfLower) this.line(endX[arc]!, topOfLower);
     if (reversed) this.reverse(begin);
     this.routeStart[arc + 1] = this.length;
+  }
+
+  /** How an arc leans at its start, in each passage as far as there is room, and at its end. */
+  private leansOf(passed: Passages, arc: number, startX: number, endX: number): Float64Array {
+    const { x, top, bottom, low, high } = passed;
+    const first = passed.start[arc]!;
+    const end = passed.start[arc + 1]!;
+    if (this.leans.length < end - first + 2) this.leans = new Float64Array(2 * (end - first + 2));
+    for (let at = first - 1; at <= end; at++) {
+      const before = Math.max(at - 1, first - 1);
+      const behind = Math.min(at + 1, end);
+      const x0 = before < first ? startX : x[before]!;
+      const y0 = before < first ? passed.startY[arc]! : bottom[before]!;
+      const x1 = behind < end ? x[behind]! : endX;
+      const y1 = behind < end ? top[behind]! : passed.endY[arc]!;
+      let lean = leaning(x0, y0, x1, y1);
+      if (at >= first && at < end && bottom[at]! > top[at]!) {
+        const room = Math.max(0, Math.min(x[at]! - low[at]!, high[at]! - x[at]!));
+        lean = limited(lean, (2 * room) / (bottom[at]! - top[at]!));
+      }
+      this.leans[at - first + 1] = lean;
+    }
+    return this.leans;
   }
 
   private begin(x: number, y: number): void {
@@ -137,7 +157,7 @@ export class CurveWriter {
     this.segment(x0 + (x - x0) / 3, y0 + (y - y0) / 3, x0 + (2 * (x - x0)) / 3, y0 + (2 * (y - y0)) / 3, x, y);
   }
 
-  private bend({ x0, y0, lean0, x1, y1, lean1, d }: Bend): void {
+  private write({ x0, y0, lean0, x1, y1, lean1, d }: Bend): void {
     this.segment(x0 + lean0 * d, y0 + d, x1 - lean1 * d, y1 - d, x1, y1);
   }
 
@@ -145,7 +165,8 @@ export class CurveWriter {
   private reverse(begin: number): void {
     const { points } = this;
     for (let one = begin, other = this.length - 2; one < other; one += 2, other -= 2) {
-      const [x, y] = [points[one]!, points[one + 1]!];
+      const x = points[one]!;
+      const y = points[one + 1]!;
       points[one] = points[other]!;
       points[one + 1] = points[other + 1]!;
       points[other] = x;

@@ -28,6 +28,8 @@ const SWEEPS = 12;
 const SWEEPS_OF_LARGE = 4;
 const LARGE = 8000;
 const SWAPS_MOST = 3000;
+/** Neighbours with many links are not swapped: it would take long to see whether that is better. */
+const SWAP_DEGREES = 400;
 
 /**
  * Order nodes within layers by sweeps: each goes to the middle of those that it is linked to.
@@ -162,6 +164,7 @@ function swapNeighbours(rows: number[][], links: Links, width: Float64Array, at:
     for (let index = 0; index + 1 < row.length; index++) {
       const one = row[index]!;
       const other = row[index + 1]!;
+      if (degree(one, links) * degree(other, links) > SWAP_DEGREES) continue;
       const change =
         crossed(one, other, into, upper, at) - crossed(other, one, into, upper, at) +
         crossed(one, other, out, lower, at) - crossed(other, one, out, lower, at);
@@ -169,6 +172,10 @@ function swapNeighbours(rows: number[][], links: Links, width: Float64Array, at:
     }
     spread(row, width, at);
   }
+}
+
+function degree(node: number, { out, into }: Links): number {
+  return out.start[node + 1]! - out.start[node]! + into.start[node + 1]! - into.start[node]!;
 }
 
 /** Crossings of the links of two neighbours, the first to the left of the second. */

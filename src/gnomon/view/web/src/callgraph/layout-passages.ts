@@ -174,7 +174,8 @@ class Finder {
     }
     const ideal = this.ideal((row.top + row.bottom) / 2);
     // The first item that ends to the right of there.
-    let [first, end] = [0, items.length];
+    let first = 0;
+    let end = items.length;
     while (first < end) {
       const middle = (first + end) >> 1;
       if (items[middle]!.x + items[middle]!.width <= ideal) first = middle + 1;
@@ -235,7 +236,8 @@ function ancestors(item: Item): Item[] {
 
 /** The items beside one in its row. */
 function neighbours({ items }: Row, item: Item): [Item | undefined, Item | undefined] {
-  let [first, end] = [0, items.length];
+  let first = 0;
+  let end = items.length;
   while (first < end) {
     const middle = (first + end) >> 1;
     if (items[middle]!.x < item.x) first = middle + 1;
@@ -297,11 +299,16 @@ export function intoLanes({ start, x, low, high, gap }: Passages, ends: ArcEnds)
   for (const lanes of grouped(gap)) {
     if (lanes.length < 2) continue;
     lanes.sort((a, b) => x[a]! - x[b]! || aside[a]! - aside[b]! || a - b);
-    let [from, to] = [Infinity, -Infinity];
-    for (const at of lanes) [from, to] = [Math.min(from, low[at]!), Math.max(to, high[at]!)];
-    const wanted = Float64Array.from(lanes, (at) => x[at]!);
+    let from = Infinity;
+    let to = -Infinity;
+    for (const at of lanes) {
+      from = Math.min(from, low[at]!);
+      to = Math.max(to, high[at]!);
+    }
+    const wanted = new Float64Array(lanes.length);
+    lanes.forEach((at, index) => (wanted[index] = x[at]!));
     const lane = Math.min(LANE, Math.max(0, to - from) / (lanes.length - 1));
-    spaced(wanted, new Float64Array(lanes.length).fill(1), new Float64Array(lanes.length).fill(lane), from, to);
+    spaced(wanted, null, lane, from, to);
     lanes.forEach((at, index) => (x[at] = Math.min(Math.max(wanted[index]!, low[at]!), high[at]!)));
   }
 }

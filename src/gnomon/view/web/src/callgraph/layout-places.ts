@@ -88,7 +88,8 @@ function middles(columns: Columns, distances: readonly Float64Array[], most: num
     const wanted = new Float64Array(row.length);
     const mass = new Float64Array(row.length);
     row.forEach((each, place) => {
-      let [sum, total] = [0, 0];
+      let sum = 0;
+      let total = 0;
       if (up) {
         for (let at = into.start[each]!; at < into.start[each + 1]!; at++) {
           const link = into.arc[at]!;

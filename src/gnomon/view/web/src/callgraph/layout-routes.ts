@@ -80,7 +80,10 @@ function below(one: Item, other: Item): boolean {
   const difference = depth(one) - depth(other);
   for (let step = 0; step < difference; step++) one = one.parent!;
   for (let step = difference; step < 0; step++) other = other.parent!;
-  while (one.parent !== other.parent) [one, other] = [one.parent!, other.parent!];
+  while (one.parent !== other.parent) {
+    one = one.parent!;
+    other = other.parent!;
+  }
   return one.row > other.row;
 }
 
@@ -108,7 +111,7 @@ function ports(ends: readonly (Ends | null)[], { start, x, gap }: Passages, arcE
     trunk[2 * arc + 1] = none ? 0 : Math.min(gap[last]!, 0);
   });
   for (const order of grouped(box)) {
-    order.sort((a, b) => aside[a]! - aside[b]! || trunk[a]! - trunk[b]! || a - b);
+    if (order.length > 1) order.sort((a, b) => aside[a]! - aside[b]! || trunk[a]! - trunk[b]! || a - b);
     const groups: number[][] = [];
     for (const port of order) {
       const last = groups.at(-1);
@@ -124,8 +127,7 @@ function ports(ends: readonly (Ends | null)[], { start, x, gap }: Passages, arcE
       Math.min(Math.max(middle + TOWARDS * (aside[group[0]!]! - middle), middle - half), middle + half),
     );
     const apart = Math.min(APART, (2 * half) / Math.max(1, groups.length - 1));
-    const ones = new Float64Array(groups.length).fill(1);
-    spaced(wanted, ones, new Float64Array(groups.length).fill(apart), middle - half, middle + half);
+    spaced(wanted, null, apart, middle - half, middle + half);
     groups.forEach((group, index) => {
       for (const port of group) (port % 2 === 0 ? arcEnds.startX : arcEnds.endX)[port >> 1] = wanted[index]!;
     });

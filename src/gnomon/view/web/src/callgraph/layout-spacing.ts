@@ -7,27 +7,29 @@
  * within limits the clipped solution is the best one, too.
  *
  * @param wanted Where each would be, in the order that is kept; the answer is written there.
+ * @param weight Of each, null for alike ones.
  * @param distance From the one before to each.
  * @param low Least position of the first; if there is not enough room, limits give way to distances.
  * @param high Greatest position of the last.
  */
 export function spaced(
   wanted: Float64Array,
-  weight: Float64Array,
-  distance: Float64Array,
+  weight: Float64Array | null,
+  distance: Float64Array | number,
   low = -Infinity,
   high = Infinity,
 ): void {
   const n = wanted.length;
-  const offset = new Float64Array(n);
-  for (let at = 1; at < n; at++) offset[at] = offset[at - 1]! + distance[at]!;
-  const mean = new Float64Array(n);
-  const mass = new Float64Array(n);
-  const first = new Int32Array(n + 1);
+  if (n === 0) return;
+  if (n > offset.length) [offset, mean, mass, first] = scratch(2 * n);
+  offset[0] = 0;
+  for (let at = 1; at < n; at++) {
+    offset[at] = offset[at - 1]! + (typeof distance === "number" ? distance : distance[at]!);
+  }
   let blocks = 0;
   for (let at = 0; at < n; at++) {
     mean[blocks] = wanted[at]! - offset[at]!;
-    mass[blocks] = weight[at]!;
+    mass[blocks] = weight ? weight[at]! : 1;
     first[blocks++] = at;
     while (blocks > 1 && mean[blocks - 2]! >= mean[blocks - 1]!) {
       const both = mass[blocks - 2]! + mass[blocks - 1]!;
@@ -37,9 +39,16 @@ export function spaced(
     }
   }
   first[blocks] = n;
-  const top = Math.max(low, high - (n > 0 ? offset[n - 1]! : 0));
+  const top = Math.max(low, high - offset[n - 1]!);
   for (let block = 0; block < blocks; block++) {
     const base = Math.min(Math.max(mean[block]!, low), top);
     for (let at = first[block]!; at < first[block + 1]!; at++) wanted[at] = base + offset[at]!;
   }
+}
+
+// Kept from call to call: most have few positions, and there are tens of thousands of calls.
+let [offset, mean, mass, first] = scratch(64);
+
+function scratch(n: number): [Float64Array, Float64Array, Float64Array, Int32Array] {
+  return [new Float64Array(n), new Float64Array(n), new Float64Array(n), new Int32Array(n + 1)];
 }
