@@ -107,24 +107,35 @@ export class CurveWriter {
 
   /** How an arc leans at its start, in each passage as far as there is room, and at its end. */
   private leansOf(passed: Passages, arc: number, startX: number, endX: number): Float64Array {
-    const { x, top, bottom, low, high } = passed;
+    const { x, top, bottom, low, high, gap } = passed;
     const first = passed.start[arc]!;
     const end = passed.start[arc + 1]!;
     if (this.leans.length < end - first + 2) this.leans = new Float64Array(2 * (end - first + 2));
-    for (let at = first - 1; at <= end; at++) {
-      const before = Math.max(at - 1, first - 1);
-      const behind = Math.min(at + 1, end);
-      const x0 = before < first ? startX : x[before]!;
-      const y0 = before < first ? passed.startY[arc]! : bottom[before]!;
-      const x1 = behind < end ? x[behind]! : endX;
-      const y1 = behind < end ? top[behind]! : passed.endY[arc]!;
-      let lean = leaning(x0, y0, x1, y1);
-      if (at >= first && at < end && bottom[at]! > top[at]!) {
-        const room = Math.max(0, Math.min(x[at]! - low[at]!, high[at]! - x[at]!));
-        lean = limited(lean, (2 * room) / (bottom[at]! - top[at]!));
+    let x0 = startX;
+    let y0 = passed.startY[arc]!;
+    let before = 0;
+    for (let at = first; at <= end; at++) {
+      const x1 = at < end ? x[at]! : endX;
+      const y1 = at < end ? (top[at]! + bottom[at]!) / 2 : passed.endY[arc]!;
+      const behind = leaning(x0, y0, x1, y1);
+      let lean = behind;
+      if (at > first) {
+        // Nowhere further aside than the passages are: no lean where the side changes.
+        lean = before * behind <= 0 ? 0 : limited((before + behind) / 2, 2 * Math.min(Math.abs(before), Math.abs(behind)));
+        const passage = at - 1;
+        const room = Math.max(0, Math.min(x[passage]! - low[passage]!, high[passage]! - x[passage]!));
+        const height = bottom[passage]! - top[passage]!;
+        if (height > 0) lean = limited(lean, (2 * room) / height);
+        // Arcs that share a trunk come together and part upright.
+        const apart = passage === first || at === end || gap[passage - 1]! >= -1 || gap[at]! >= -1;
+        if (gap[passage]! < -1 && apart) lean = 0;
       }
-      this.leans[at - first + 1] = lean;
+      this.leans[at - first] = lean;
+      before = behind;
+      x0 = x1;
+      y0 = y1;
     }
+    this.leans[end - first + 1] = before;
     return this.leans;
   }
 
@@ -175,13 +186,15 @@ export class CurveWriter {
   }
 
   /** Whether a bend stays within the room of passages between its ends. */
-  private passes(bend: Bend, { top, bottom, low, high }: Passages, first: number, end: number): boolean {
+  private passes(bend: Bend, { x, top, bottom, low, high, gap }: Passages, first: number, end: number): boolean {
     for (let at = first; at < end; at++) {
       const height = bottom[at]! - top[at]!;
       if (height > TALL) return false;
       for (let part = 0; part <= 4; part++) {
-        const x = xAt(bend, (top[at]! + (height * part) / 4 - bend.y0) / (bend.y1 - bend.y0));
-        if (x < low[at]! - this.tolerance || x > high[at]! + this.tolerance) return false;
+        const passed = xAt(bend, (top[at]! + (height * part) / 4 - bend.y0) / (bend.y1 - bend.y0));
+        if (passed < low[at]! - this.tolerance || passed > high[at]! + this.tolerance) return false;
+        // Arcs that share a trunk stay together.
+        if (part === 2 && gap[at]! < -1 && Math.abs(passed - x[at]!) > this.tolerance) return false;
       }
     }
     return true;

@@ -153,16 +153,18 @@ class Finder {
 
   private trunk(passage: Item, row: Row): void {
     const middle = passage.x + passage.width / 2;
-    if (passage.shared < 2) {
-      const [left, right] = neighbours(row, passage);
-      const low = left ? left.x + left.width + this.margin(left) : passage.parent!.x - this.gapX / 4;
-      const high = right ? right.x - this.margin(right) : passage.parent!.x + passage.parent!.width + this.gapX / 4;
-      this.add(row.top, row.bottom, Math.min(low, middle), Math.max(high, middle), -1);
-      return;
+    const group = passage.parent!;
+    const [left, right] = neighbours(row, passage);
+    const low = left ? left.x + left.width + this.margin(left) : group.x - this.gapX / 4;
+    const high = right ? right.x - this.margin(right) : group.x + group.width + this.gapX / 4;
+    let trunk = -1;
+    if (passage.shared > 1) {
+      trunk = this.trunks.get(passage) ?? -2 - this.trunks.size;
+      this.trunks.set(passage, trunk);
     }
-    let trunk = this.trunks.get(passage);
-    if (trunk === undefined) this.trunks.set(passage, (trunk = -2 - this.trunks.size));
-    this.add(row.top, row.bottom, middle, middle, trunk);
+    this.add(row.top, row.bottom, Math.min(low, middle), Math.max(high, middle), trunk);
+    // Arcs that share it stay together.
+    if (trunk < -1) this.x[this.x.length - 1] = this.atX = middle;
   }
 
   private between(group: Item, row: Row): void {
@@ -262,7 +264,7 @@ export interface ArcEnds {
 
 /** Pull arcs straight as far as there is room in the gaps that they pass. */
 export function straighten(passed: Passages, { startX, endX }: ArcEnds): void {
-  const { start, x, top, bottom, low, high, startY, endY } = passed;
+  const { start, x, top, bottom, low, high, gap, startY, endY } = passed;
   for (let arc = 0; arc + 1 < start.length; arc++) {
     const first = start[arc]!;
     const last = start[arc + 1]! - 1;
@@ -271,6 +273,7 @@ export function straighten(passed: Passages, { startX, endX }: ArcEnds): void {
       for (let step = first; step <= last; step++) {
         // There and back, so that both ends count alike.
         const at = round % 2 === 0 ? step : last - (step - first);
+        if (gap[at]! < -1) continue;
         const x0 = at === first ? startX[arc]! : x[at - 1]!;
         const y0 = at === first ? startY[arc]! : bottom[at - 1]!;
         const x1 = at === last ? endX[arc]! : x[at + 1]!;
