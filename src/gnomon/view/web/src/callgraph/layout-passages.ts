@@ -30,6 +30,8 @@ export interface Ends {
 
 const STRAIGHTENED = 4;
 const LANE = 5;
+/** Arcs between which there is no room stand in a bundle at most this wide. */
+const BUNDLE = 60;
 /** Nearer than this there is no room between. */
 const TOUCHING = 0.01;
 /** More rows than these are passed at the side of their group. */
@@ -310,7 +312,7 @@ export function intoLanes({ start, x, low, high, gap }: Passages, ends: ArcEnds)
     }
     const wanted = new Float64Array(lanes.length);
     lanes.forEach((at, index) => (wanted[index] = x[at]!));
-    const lane = Math.min(LANE, Math.max(0, to - from) / (lanes.length - 1));
+    const lane = Math.min(LANE, Math.min(BUNDLE, Math.max(0, to - from)) / (lanes.length - 1));
     spaced(wanted, null, lane, from, to);
     lanes.forEach((at, index) => (x[at] = Math.min(Math.max(wanted[index]!, low[at]!), high[at]!)));
   }

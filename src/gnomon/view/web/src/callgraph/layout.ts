@@ -112,7 +112,9 @@ function outer(
   const ofCluster = frames.map((frame) => (frame ? items.push(frame) - 1 : -1));
   for (const box of loose) ofBox[box] = items.push(boxes[box]!) - 1;
   const position = (box: number): number => ofCluster[input.cluster[box]!] ?? ofBox[box]!;
-  return padded(arrangedWith(input, items, position, chains, settings), input.gapX, 0);
+  // Many arcs go between clusters.
+  const wide = items.length > loose.length ? { gapX: 2 * settings.gapX, gapY: 1.5 * settings.gapY } : settings;
+  return padded(arrangedWith(input, items, position, chains, wide), input.gapX, 0);
 }
 
 function arrangedWith(
