@@ -121,7 +121,8 @@ export class CurveWriter {
       let lean = behind;
       if (at > first) {
         // Nowhere further aside than the passages are: no lean where the side changes.
-        lean = before * behind <= 0 ? 0 : limited((before + behind) / 2, 2 * Math.min(Math.abs(before), Math.abs(behind)));
+        const most = before * behind <= 0 ? 0 : 2 * Math.min(Math.abs(before), Math.abs(behind));
+        lean = limited((before + behind) / 2, most);
         const passage = at - 1;
         const room = Math.max(0, Math.min(x[passage]! - low[passage]!, high[passage]! - x[passage]!));
         const height = bottom[passage]! - top[passage]!;

@@ -3,7 +3,13 @@
 import { type Item, group } from "./layout-items";
 
 /** How wide the rows of layers may be so that the whole has the aspect, at least `least`. */
-export function widthOfRows(layerItems: readonly (readonly Item[])[], gapX: number, gapY: number, aspect: number, least: number): number {
+export function widthOfRows(
+  layerItems: readonly (readonly Item[])[],
+  gapX: number,
+  gapY: number,
+  aspect: number,
+  least: number,
+): number {
   const widths = layerItems.map((items) => items.reduce((sum, item) => sum + item.width + gapX, 0));
   const heights = layerItems.map((items) => items.reduce((most, item) => Math.max(most, item.height), 0));
   const widest = widths.reduce((most, width) => Math.max(most, width), 0);

@@ -98,7 +98,13 @@ function spread(row: readonly number[], width: Float64Array, at: Float64Array): 
   for (const node of row) at[node]! -= x / 2;
 }
 
-function meanOf(node: number, { start, arc }: Incidence, ends: Int32Array, weight: Float64Array, at: Float64Array): number {
+function meanOf(
+  node: number,
+  { start, arc }: Incidence,
+  ends: Int32Array,
+  weight: Float64Array,
+  at: Float64Array,
+): number {
   let sum = 0;
   let total = 0;
   for (let each = start[node]!; each < start[node + 1]!; each++) {
@@ -109,7 +115,12 @@ function meanOf(node: number, { start, arc }: Incidence, ends: Int32Array, weigh
 }
 
 /** Rows in the order of before; what is new goes to the middle of what it is linked to. */
-function keepOrder(rows: number[][], { upper, lower, weight, out, into }: Links, previous: Previous, at: Float64Array): void {
+function keepOrder(
+  rows: number[][],
+  { upper, lower, weight, out, into }: Links,
+  previous: Previous,
+  at: Float64Array,
+): void {
   for (let node = 0; node < at.length; node++) if (!Number.isNaN(previous.x[node]!)) at[node] = previous.x[node]!;
   for (let round = 0; round < 6; round++) {
     for (const row of round % 2 === 0 ? rows : rows.toReversed()) {

@@ -27,7 +27,12 @@ const ROOMIEST = 2.5;
  *
  * @param most How wide rows may be, unless their items need more.
  */
-export function placed(columns: Columns, most: number, gapX: number, gapY: number): { rows: Row[]; width: number; height: number } {
+export function placed(
+  columns: Columns,
+  most: number,
+  gapX: number,
+  gapY: number,
+): { rows: Row[]; width: number; height: number } {
   const { items, rows } = columns;
   const isPassage = (at: number): boolean => items[at]!.box < 0 && items[at]!.rows === null;
   const distances = rows.map((row) =>
@@ -64,7 +69,12 @@ export function placed(columns: Columns, most: number, gapX: number, gapY: numbe
 }
 
 /** The middle of each item. */
-function middles(columns: Columns, distances: readonly Float64Array[], most: number, isPassage: (at: number) => boolean): Float64Array {
+function middles(
+  columns: Columns,
+  distances: readonly Float64Array[],
+  most: number,
+  isPassage: (at: number) => boolean,
+): Float64Array {
   const { items, rows, upper, lower, weight } = columns;
   const n = items.length;
   const force = Float64Array.from(weight, (each, link) => {

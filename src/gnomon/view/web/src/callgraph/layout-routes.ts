@@ -94,7 +94,12 @@ function depth(item: Item): number {
 }
 
 /** Give each arc its places on the sides of its boxes, in the order of where it goes. */
-function ports(ends: readonly (Ends | null)[], { start, x, gap }: Passages, arcEnds: ArcEnds, width: Float64Array): void {
+function ports(
+  ends: readonly (Ends | null)[],
+  { start, x, gap }: Passages,
+  arcEnds: ArcEnds,
+  width: Float64Array,
+): void {
   // Two for each arc: at the bottom of its upper box, at the top of its lower one.
   const box = new Int32Array(2 * ends.length).fill(-1);
   const aside = new Float64Array(2 * ends.length);
