@@ -13,9 +13,9 @@ export interface Columns {
   readonly weight: Float64Array;
 }
 
-const ROUNDS = 8;
-const ROUNDS_OF_LARGE = 4;
-const LARGE = 5000;
+const ROUNDS = 6;
+const ROUNDS_OF_LARGE = 3;
+const LARGE = 4000;
 /** How much passages are drawn to each other, so that long arcs are straight. */
 const STRAIGHT = 8;
 const PULLS = 12;
@@ -131,7 +131,7 @@ function middles(
     for (let index = 1; index < rows.length; index++) move(index, true, false);
     for (let index = rows.length - 2; index >= 0; index--) move(index, false, true);
   }
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < rounds / 2; round++) {
     for (let index = 0; index < rows.length; index++) move(index, true, true);
     for (let index = rows.length - 1; index >= 0; index--) move(index, true, true);
   }

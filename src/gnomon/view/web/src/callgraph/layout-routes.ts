@@ -116,25 +116,29 @@ function ports(
     trunk[2 * arc + 1] = none ? 0 : Math.min(gap[last]!, 0);
   });
   for (const order of grouped(box)) {
-    if (order.length > 1) order.sort((a, b) => aside[a]! - aside[b]! || trunk[a]! - trunk[b]! || a - b);
+    const side = box[order[0]!]!;
+    const wide = width[side >> 1]!;
+    const half = (SIDE * wide) / 2;
+    const xs = side % 2 === 0 ? arcEnds.startX : arcEnds.endX;
+    const middle = xs[order[0]! >> 1]!;
+    const wantedAt = (port: number): number =>
+      Math.min(Math.max(middle + TOWARDS * (aside[port]! - middle), middle - half), middle + half);
+    if (order.length === 1) {
+      xs[order[0]! >> 1] = wantedAt(order[0]!);
+      continue;
+    }
+    order.sort((a, b) => aside[a]! - aside[b]! || trunk[a]! - trunk[b]! || a - b);
     const groups: number[][] = [];
     for (const port of order) {
       const last = groups.at(-1);
       if (last && trunk[port]! < -1 && trunk[last[0]!] === trunk[port]) last.push(port);
       else groups.push([port]);
     }
-    const side = box[order[0]!]!;
-    const wide = width[side >> 1]!;
-    const arc = order[0]! >> 1;
-    const middle = side % 2 === 0 ? arcEnds.startX[arc]! : arcEnds.endX[arc]!;
-    const half = (SIDE * wide) / 2;
-    const wanted = Float64Array.from(groups, (group) =>
-      Math.min(Math.max(middle + TOWARDS * (aside[group[0]!]! - middle), middle - half), middle + half),
-    );
+    const wanted = Float64Array.from(groups, (group) => wantedAt(group[0]!));
     const apart = Math.min(APART, (2 * half) / Math.max(1, groups.length - 1));
     spaced(wanted, null, apart, middle - half, middle + half);
     groups.forEach((group, index) => {
-      for (const port of group) (port % 2 === 0 ? arcEnds.startX : arcEnds.endX)[port >> 1] = wanted[index]!;
+      for (const port of group) xs[port >> 1] = wanted[index]!;
     });
   }
 }
