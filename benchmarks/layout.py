@@ -49,16 +49,16 @@ def run(rounds: int) -> Grid:
                 page.goto("about:blank")
                 page.add_script_tag(content=script.read_text())
                 in_page = page.evaluate(f"layoutTimes.times({', '.join(arguments)})")
-            found: dict[str, float] = {}
+            took: dict[str, float] = {}
             for place, each in (("Node", json.loads(printed)), ("Chromium", in_page)):
-                found[f"{place}, first"] = each[0]
-                found[place] = median(each[1:] or each)
+                took[f"{place}, first"] = each[0]
+                took[place] = median(each[1:] or each)
             dot = _dot_ms(node, script, n, m)
             if isinstance(dot, float):
-                found["dot"] = dot
+                took["dot"] = dot
             else:
                 limits.append(f"dot, {n:,} boxes: {dot}")
-            subjects[f"{n:,} boxes, {m:,} arcs"] = found
+            subjects[f"{n:,} boxes, {m:,} arcs"] = took
     largest = subjects[f"{_SIZES[-1][0]:,} boxes, {_SIZES[-1][1]:,} arcs"]
     limits += [
         verdict(place, largest[place], _LIMIT_MS, "ms") for place in largest if place != "dot"

@@ -44,17 +44,17 @@ def measures(tmp_path_factory: pytest.TempPathFactory) -> Measures:
         [node, ROLLDOWN, source, "--platform", "node", "--format", "esm", "-o", script],
         check=True, capture_output=True, cwd=WEB, timeout=HANGS_S,
     )  # fmt: skip
-    known: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
 
     def of(name: str) -> dict[str, Any]:
-        if name not in known:
+        if name not in results:
             # All that are quick in one process.
-            names = [each for each in (*ODD, *PROGRAMS) if each not in known]
+            names = [each for each in (*ODD, *PROGRAMS) if each not in results]
             names = names if name in names else [name]
             printed = subprocess.run([node, script, *names], check=True, capture_output=True,
                                      text=True, timeout=HANGS_S).stdout  # fmt: skip
-            known.update(zip(names, map(json.loads, printed.splitlines()), strict=True))
-        return known[name]
+            results.update(zip(names, map(json.loads, printed.splitlines()), strict=True))
+        return results[name]
 
     return of
 
