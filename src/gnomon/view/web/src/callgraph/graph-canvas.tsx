@@ -5,7 +5,8 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { scaledContext } from "../canvas";
 import { plural } from "../format";
 import { themeValue, useTheme } from "../theme";
-import { boxRect, drawGraph, targetAt, type GraphColours, type Marks, type Sight, type Target } from "./graph-drawing";
+import { boxRect, drawGraph, drawMarks, targetAt, type GraphColours, type Marks, type Sight, type Target } from "./graph-drawing";
+import { moveGround, pixelsMoved, REST_MS, type Drawn } from "./graph-ground";
 import type { GraphModel } from "./graph-model";
 import type { Picture } from "./graph-picture";
 import { CanvasSurface } from "./graph-surfaces";
@@ -71,14 +72,33 @@ export function graphColours(): GraphColours {
 export function GraphCanvas(props: CanvasProps) {
   const { model, picture, width, height, sight, colours, marks } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
+  const ground = useRef<HTMLCanvasElement>(null);
   const theme = useTheme();
   const font = useMemo(() => themeValue("--sans"), [theme]);
-  useEffect(() => {
-    const pen = scaledContext(canvas.current!, width, height);
+  const surfaceOn = (sheet: HTMLCanvasElement): CanvasSurface => {
+    const pen = scaledContext(sheet, width, height);
     pen.translate(-sight.x * sight.scale, -sight.y * sight.scale);
     pen.scale(sight.scale, sight.scale);
-    drawGraph(new CanvasSurface(pen, font), model, picture, sight, colours, marks);
-  }, [model, picture, width, height, sight, colours, marks, font]);
+    return new CanvasSurface(pen, font);
+  };
+  const drawn = useRef<Drawn | null>(null);
+  useEffect(() => {
+    const now: Drawn = { model, picture, width, height, sight, colours, font };
+    const moved = drawn.current && pixelsMoved(drawn.current, now);
+    drawn.current = now;
+    if (!moved) {
+      drawGraph(surfaceOn(ground.current!), model, picture, sight, colours);
+      return;
+    }
+    moveGround(ground.current!, moved, now);
+    // Names are chosen anew when it rests.
+    const rest = window.setTimeout(() => drawGraph(surfaceOn(ground.current!), model, picture, sight, colours), REST_MS);
+    return () => window.clearTimeout(rest);
+  }, [model, picture, width, height, sight, colours, font]);
+  const { chosen, hover, located } = marks;
+  useEffect(() => {
+    drawMarks(surfaceOn(canvas.current!), model, picture, sight, colours, marks);
+  }, [model, picture, width, height, sight, colours, chosen, hover, located, font]);
 
   const placeOf = (event: { clientX: number; clientY: number }) => {
     const { left, top } = canvas.current!.getBoundingClientRect();
@@ -86,7 +106,7 @@ export function GraphCanvas(props: CanvasProps) {
   };
   const under = (event: { clientX: number; clientY: number }) => {
     const { x, y } = placeOf(event);
-    return targetAt(picture, x, y, sight.scale);
+    return targetAt(model, picture, x, y, sight.scale);
   };
   const drag = useRef<{ x: number; y: number; sight: Sight; moved: boolean } | null>(null);
   const walk = (next: number) => {
@@ -102,6 +122,8 @@ export function GraphCanvas(props: CanvasProps) {
     props.onMenu(marks.chosen, (place.x - sight.x) * sight.scale, (place.y - sight.y) * sight.scale);
   };
   return (
+    <>
+    <canvas ref={ground} class="graph-ground" aria-hidden="true" />
     <canvas
       ref={canvas}
       class="graph-canvas"
@@ -120,7 +142,11 @@ export function GraphCanvas(props: CanvasProps) {
       }}
       onPointerMove={(event) => {
         const from = drag.current;
-        if (!from) return props.onHover(under(event));
+        if (!from) {
+          const target = under(event);
+          if (!isSame(target, hover)) props.onHover(target);
+          return;
+        }
         const dx = (event.clientX - from.x) / sight.scale;
         const dy = (event.clientY - from.y) / sight.scale;
         if (Math.hypot(event.clientX - from.x, event.clientY - from.y) > 3) from.moved = true;
@@ -171,7 +197,15 @@ export function GraphCanvas(props: CanvasProps) {
         act();
       }}
     />
+    </>
   );
+}
+
+function isSame(a: Target | null, b: Target | null): boolean {
+  if (a === null || b === null || a.kind !== b.kind) return a === b;
+  if (a.kind === "function") return b.kind === "function" && a.box === b.box;
+  if (a.kind === "arc") return b.kind === "arc" && a.arrow === b.arrow;
+  return b.kind === "cluster" && a.module === b.module;
 }
 
 /** Where a target is in the picture: the middle of a box, the label of an arc, the corner of a cluster. */

@@ -1,5 +1,7 @@
 // Draws a call graph onto a surface: a canvas, or a file of SVG.
 
+import { indexOf, type GraphIndex } from "./graph-index";
+import { drawLandmarks } from "./graph-landmarks";
 import { clusterTotal, fullWidth, LABEL_HEIGHT, type Arrow, type Box, type Picture } from "./graph-picture";
 import { labelValue, type GraphModel } from "./graph-model";
 
@@ -20,9 +22,13 @@ export interface GraphColours {
 
 export interface Surface {
   box(x: number, y: number, width: number, height: number, fill: string, line: string, title: () => string): void;
-  /** A curve of cubic Bézier points with an arrowhead at its end. */
-  curve(points: Float32Array, begin: number, end: number, colour: string, width: number): void;
+  /** A curve of cubic Bézier points, if wanted with an arrowhead at its end. */
+  curve(points: Float32Array, begin: number, end: number, colour: string, width: number, hasHead: boolean): void;
   text(x: number, y: number, text: string, colour: string, most: number, align: "left" | "center"): void;
+  /** A text of so many units for a pixel, with a margin of the ground's colour. */
+  name(x: number, y: number, text: string, colour: string, ground: string, unit: number, align: "left" | "center"): void;
+  /** Ends what is drawn. */
+  done(): void;
 }
 
 /** Where one looks: the part of the picture that is visible, in its units, and pixels of a unit. */
@@ -48,20 +54,55 @@ export interface Marks {
 
 const LABEL_SCALE = 0.45;
 const ARC_LABEL_SCALE = 0.7;
-const ARROWS_MOST = 4000;
+const HEAD_SCALE = 0.2;
+const ARROWS_MOST = 3000;
+/** What boxes and arrows measure at least: less where there are more of them than this. */
+const BOX_LEAST_PX = 2.5;
+const ARROW_LEAST_PX = 0.6;
+const MANY = 500;
+const NO_MARKS: Marks = { chosen: null, hover: null, located: new Set() };
 
-export function drawGraph(
-  surface: Surface, model: GraphModel, picture: Picture, sight: Sight, colours: GraphColours, marks: Marks,
-): void {
-  drawClusters(surface, model, picture, sight, colours, marks);
-  drawArrows(surface, picture, sight, colours, marks);
+/** All but the marks. */
+export function drawGraph(surface: Surface, model: GraphModel, picture: Picture, sight: Sight, colours: GraphColours): void {
+  drawClusters(surface, model, picture, sight, colours);
+  drawArrows(surface, model, picture, sight, colours);
   const { layout, boxes } = picture;
   boxes.forEach((box, at) => {
     const x = layout.x[at]!;
     const y = layout.y[at]!;
     if (!isVisible(sight, x, y, 200, box.height + LABEL_HEIGHT)) return;
-    drawBox(surface, model, picture, box, at, sight, colours, marks);
+    drawBox(surface, model, picture, box, at, sight, colours, NO_MARKS);
   });
+  if (sight.scale < LABEL_SCALE) drawLandmarks(surface, model, picture, sight, colours);
+  surface.done();
+}
+
+/** What is chosen, under the pointer or located, over the picture: it alone changes when these do. */
+export function drawMarks(
+  surface: Surface, model: GraphModel, picture: Picture, sight: Sight, colours: GraphColours, marks: Marks,
+): void {
+  const { layout, arrows, boxes, boxOf } = picture;
+  const targets = [marks.chosen, marks.hover].filter((one) => one !== null);
+  const width = 2.2 * Math.max(1, ARROW_LEAST_PX / sight.scale);
+  const ends = targets.flatMap((one) => (one.kind === "function" ? [one.box] : []));
+  arrows.forEach((arrow, at) => {
+    if (isStrong(arrow, at, ends, marks)) {
+      surface.curve(layout.points, layout.routeStart[at]!, layout.routeStart[at + 1]!, colours.chosen, width, true);
+    }
+  });
+  for (const target of targets) {
+    if (target.kind !== "cluster") continue;
+    const at = picture.modules.indexOf(target.module);
+    if (at < 0) continue;
+    const [x, y, wide, high] = clusterRect(picture, at);
+    surface.box(x, y, wide, high, "transparent", colours.chosen, () => "");
+  }
+  const located = [...marks.located].flatMap((f) => boxOf.get(f) ?? []);
+  for (const at of new Set([...located, ...ends])) {
+    const box = boxes[at];
+    if (box) drawBox(surface, model, picture, box, at, sight, colours, marks);
+  }
+  surface.done();
 }
 
 function isVisible(sight: Sight, x: number, y: number, width: number, height: number): boolean {
@@ -75,10 +116,24 @@ export function boxRect(picture: Picture, at: number): { x: number; y: number; w
   return { x: middle - box.width / 2, y: picture.layout.y[at]!, width: box.width, height: box.height, middle };
 }
 
+/** A share of what marks measure at least, so that many of them do not hide each other. */
+function thinned(n: number): number {
+  return Math.max(0.3, Math.min(1, Math.sqrt(MANY / Math.max(n, 1))));
+}
+
+/** A box at least so large that it can be seen. */
+function seenRect(picture: Picture, at: number, scale: number): ReturnType<typeof boxRect> {
+  const own = boxRect(picture, at);
+  const least = (BOX_LEAST_PX * thinned(picture.boxes.length)) / scale;
+  const width = Math.max(own.width, least);
+  const height = Math.max(own.height, least);
+  return { x: own.middle - width / 2, y: own.y + own.height / 2 - height / 2, width, height, middle: own.middle };
+}
+
 function drawBox(
   surface: Surface, model: GraphModel, picture: Picture, box: Box, at: number, sight: Sight, colours: GraphColours, marks: Marks,
 ): void {
-  const { x, y, width, height, middle } = boxRect(picture, at);
+  const { x, y, width, height, middle } = seenRect(picture, at, sight.scale);
   const isGrey = box.f >= 0 && !model.data.isShown[box.f];
   const isLocated = box.f >= 0 && marks.located.has(box.f);
   const own = colours.ofFunction && box.f >= 0 ? colours.ofFunction(box.f) : colours.box;
@@ -92,40 +147,40 @@ function drawBox(
   surface.text(middle, y + height + 21, box.values, colours.dim, most, "center");
 }
 
-function drawClusters(
-  surface: Surface, model: GraphModel, picture: Picture, sight: Sight, colours: GraphColours, marks: Marks,
-): void {
+function clusterRect(picture: Picture, at: number): [number, number, number, number] {
+  return [0, 1, 2, 3].map((part) => picture.layout.clusters[4 * at + part]!) as [number, number, number, number];
+}
+
+function drawClusters(surface: Surface, model: GraphModel, picture: Picture, sight: Sight, colours: GraphColours): void {
   picture.modules.forEach((module, at) => {
-    const [x, y, width, height] = [0, 1, 2, 3].map((part) => picture.layout.clusters[4 * at + part]!) as [number, number, number, number];
+    const [x, y, width, height] = clusterRect(picture, at);
     if (width === 0 || !isVisible(sight, x, y, width, height)) return;
-    const isChosen = [marks.chosen, marks.hover].some((one) => one?.kind === "cluster" && one.module === module);
     const { path } = model.data.modules[module]!;
     const total = labelValue(clusterTotal(model, module), model.data.unit);
     const label = `${path || "(unknown)"}: ${total}`;
-    surface.box(x, y, width, height, colours.cluster, isChosen ? colours.chosen : colours.clusterLine, () => label);
-    if (sight.scale >= LABEL_SCALE / 2) surface.text(x + 8, y + 12, label, colours.dim, width - 16, "left");
+    surface.box(x, y, width, height, colours.cluster, colours.clusterLine, () => label);
+    if (sight.scale >= LABEL_SCALE) surface.text(x + 8, y + 12, label, colours.dim, width - 16, "left");
   });
 }
 
-function drawArrows(surface: Surface, picture: Picture, sight: Sight, colours: GraphColours, marks: Marks): void {
+/** The index of a picture; its weights are calls, of profiles without counts what they came to. */
+export function graphIndex(model: GraphModel, picture: Picture): GraphIndex {
+  const weights = model.hasCounts ? model.data.arcCalls : model.data.arcTotal;
+  return indexOf(picture, (arrow) => picture.arrows[arrow]!.arcs.reduce((sum, arc) => sum + weights[arc]!, 0));
+}
+
+function drawArrows(surface: Surface, model: GraphModel, picture: Picture, sight: Sight, colours: GraphColours): void {
   const { layout, arrows } = picture;
-  const chosenBoxes = [marks.chosen, marks.hover].flatMap((one) => (one?.kind === "function" ? [one.box] : []));
+  const { bounds, byWeight } = graphIndex(model, picture);
+  const width = Math.max(1, (ARROW_LEAST_PX * thinned(arrows.length)) / sight.scale);
+  const hasHead = sight.scale >= HEAD_SCALE;
   let n = 0;
-  const strong: number[] = [];
-  arrows.forEach((arrow, at) => {
-    if (n > ARROWS_MOST) return;
-    const begin = layout.routeStart[at]!;
-    const end = layout.routeStart[at + 1]!;
-    if (!routeIsVisible(layout.points, begin, end, sight)) return;
-    if (isStrong(arrow, at, chosenBoxes, marks)) {
-      strong.push(at);
-      return;
-    }
+  for (const at of byWeight) {
+    if (n >= ARROWS_MOST && sight.scale < 1) break;
+    const [left, top, right, bottom] = [bounds[4 * at]!, bounds[4 * at + 1]!, bounds[4 * at + 2]!, bounds[4 * at + 3]!];
+    if (!isVisible(sight, left, top, right - left, bottom - top)) continue;
     n++;
-    surface.curve(layout.points, begin, end, colours.arc, 1);
-  });
-  for (const at of strong) {
-    surface.curve(layout.points, layout.routeStart[at]!, layout.routeStart[at + 1]!, colours.chosen, 2.2);
+    surface.curve(layout.points, layout.routeStart[at]!, layout.routeStart[at + 1]!, colours.arc, width, hasHead);
   }
   if (sight.scale < ARC_LABEL_SCALE) return;
   arrows.forEach((arrow, at) => {
@@ -140,26 +195,13 @@ function isStrong(arrow: Arrow, at: number, boxes: readonly number[], marks: Mar
   return [marks.chosen, marks.hover].some((one) => one?.kind === "arc" && one.arrow === at);
 }
 
-function routeIsVisible(points: Float32Array, begin: number, end: number, sight: Sight): boolean {
-  let left = Infinity;
-  let right = -Infinity;
-  let top = Infinity;
-  let bottom = -Infinity;
-  for (let at = begin; at < end; at += 2) {
-    left = Math.min(left, points[at]!);
-    right = Math.max(right, points[at]!);
-    top = Math.min(top, points[at + 1]!);
-    bottom = Math.max(bottom, points[at + 1]!);
-  }
-  return isVisible(sight, left, top, right - left, bottom - top);
-}
-
 const NEAR_PX = 5;
 
 /** What is at a place of the picture: a box with its label, else an arc, else the edge of a cluster. */
-export function targetAt(picture: Picture, x: number, y: number, scale: number): Target | null {
-  const { layout, boxes, arrows } = picture;
-  for (let at = boxes.length - 1; at >= 0; at--) {
+export function targetAt(model: GraphModel, picture: Picture, x: number, y: number, scale: number): Target | null {
+  const { layout, boxes } = picture;
+  const index = graphIndex(model, picture);
+  for (const at of index.boxesAt(x, y)) {
     const top = layout.y[at]!;
     const left = layout.x[at]!;
     if (y >= top && y <= top + boxes[at]!.height + LABEL_HEIGHT && x >= left && x <= left + fullWidth(boxes[at]!)) {
@@ -169,16 +211,15 @@ export function targetAt(picture: Picture, x: number, y: number, scale: number):
   const near = NEAR_PX / scale;
   let best: Target | null = null;
   let least = near;
-  arrows.forEach((_, at) => {
+  for (const at of index.arrowsNear(x, y, near)) {
     const distance = routeDistance(layout.points, layout.routeStart[at]!, layout.routeStart[at + 1]!, x, y, near);
-    if (distance < least) {
-      least = distance;
-      best = { kind: "arc", arrow: at };
-    }
-  });
+    if (distance >= least) continue;
+    least = distance;
+    best = { kind: "arc", arrow: at };
+  }
   if (best) return best;
   for (let at = 0; at < picture.modules.length; at++) {
-    const [left, top, width, height] = [0, 1, 2, 3].map((part) => layout.clusters[4 * at + part]!) as [number, number, number, number];
+    const [left, top, width, height] = clusterRect(picture, at);
     const isInside = x >= left - near && x <= left + width + near && y >= top - near && y <= top + height + near;
     const isEdge = x < left + near || x > left + width - near || y < top + 20 || y > top + height - near;
     if (isInside && isEdge) return { kind: "cluster", module: picture.modules[at]! };

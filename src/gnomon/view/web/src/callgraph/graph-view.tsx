@@ -265,11 +265,10 @@ function changeColours(model: GraphModel, before: GraphModel): (f: number) => st
 async function saveAs(kind: "svg" | "png", model: GraphModel, picture: Picture, colours: GraphColours, title: string): Promise<void> {
   const { width, height } = picture.layout;
   const all: Sight = { x: 0, y: 0, width, height, scale: 1 };
-  const marks = { chosen: null, hover: null, located: new Set<number>() };
   let content: Blob | null;
   if (kind === "svg") {
     const surface = new SvgSurface();
-    drawGraph(surface, model, picture, all, colours, marks);
+    drawGraph(surface, model, picture, all, colours);
     content = new Blob([surface.file(width, height, colours.ground, title)], { type: "image/svg+xml" });
   } else {
     // Browsers have no larger canvases.
@@ -281,7 +280,7 @@ async function saveAs(kind: "svg" | "png", model: GraphModel, picture: Picture, 
     pen.fillStyle = colours.ground;
     pen.fillRect(0, 0, sheet.width, sheet.height);
     pen.scale(scale, scale);
-    drawGraph(new CanvasSurface(pen, getComputedStyle(document.body).fontFamily), model, picture, all, colours, marks);
+    drawGraph(new CanvasSurface(pen, getComputedStyle(document.body).fontFamily), model, picture, all, colours);
     content = await new Promise((done) => sheet.toBlob(done, "image/png"));
   }
   if (!content) return;
