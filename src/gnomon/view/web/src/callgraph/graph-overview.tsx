@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { scaledContext } from "../canvas";
 import { useTheme } from "../theme";
+import { wholeSight } from "./graph-canvas";
 import { boxRect, type GraphColours, type Sight } from "./graph-drawing";
 import type { Picture } from "./graph-picture";
 
@@ -37,28 +38,31 @@ export function GraphOverview({ picture, sight, width, colours, onSight }: Props
   const theme = useTheme();
   const [cursor, setCursor] = useState("default");
   const drag = useRef<{ grip: Grip; x: number; y: number; sight: Sight } | null>(null);
-  const scale = Math.min(WIDTH / Math.max(picture.layout.width, 1), HEIGHT / Math.max(picture.layout.height, 1));
+  // All of the picture with what is beside it when all of it is seen: edges can be grabbed then, too.
+  const whole = wholeSight(picture, width, sight.height * sight.scale);
+  const scale = Math.min((WIDTH - 2 * EDGE_PX) / whole.width, (HEIGHT - 2 * EDGE_PX) / whole.height);
+  const [fromX, fromY] = [whole.x - EDGE_PX / scale, whole.y - EDGE_PX / scale];
   useEffect(() => {
     const pen = scaledContext(canvas.current!, WIDTH, HEIGHT);
     pen.fillStyle = colours.box;
     picture.boxes.forEach((_, at) => {
       const box = boxRect(picture, at);
-      pen.fillRect(box.x * scale, box.y * scale, Math.max(box.width * scale, 1), Math.max(box.height * scale, 1));
+      pen.fillRect((box.x - fromX) * scale, (box.y - fromY) * scale, Math.max(box.width * scale, 1), Math.max(box.height * scale, 1));
     });
     pen.fillStyle = colours.arc;
     pen.globalAlpha = 0.22;
-    pen.fillRect(sight.x * scale, sight.y * scale, sight.width * scale, sight.height * scale);
+    pen.fillRect((sight.x - fromX) * scale, (sight.y - fromY) * scale, sight.width * scale, sight.height * scale);
     pen.globalAlpha = 1;
     pen.strokeStyle = colours.arc;
-    pen.strokeRect(sight.x * scale, sight.y * scale, sight.width * scale, sight.height * scale);
-  }, [picture, sight, scale, colours, theme]);
+    pen.strokeRect((sight.x - fromX) * scale, (sight.y - fromY) * scale, sight.width * scale, sight.height * scale);
+  }, [picture, sight, scale, fromX, fromY, colours, theme]);
 
   const placeOf = (event: { clientX: number; clientY: number }) => {
     const { left, top } = canvas.current!.getBoundingClientRect();
     return { x: event.clientX - left, y: event.clientY - top };
   };
   const gripAt = (x: number, y: number): Grip | null => {
-    const [left, top] = [sight.x * scale, sight.y * scale];
+    const [left, top] = [(sight.x - fromX) * scale, (sight.y - fromY) * scale];
     const [right, bottom] = [left + sight.width * scale, top + sight.height * scale];
     if (x < left - EDGE_PX || x > right + EDGE_PX || y < top - EDGE_PX || y > bottom + EDGE_PX) return null;
     return {
@@ -95,7 +99,7 @@ export function GraphOverview({ picture, sight, width, colours, onSight }: Props
             drag.current = { grip, x, y, sight };
             return;
           }
-          const moved = { ...sight, x: x / scale - sight.width / 2, y: y / scale - sight.height / 2 };
+          const moved = { ...sight, x: x / scale + fromX - sight.width / 2, y: y / scale + fromY - sight.height / 2 };
           drag.current = { grip: { left: false, right: false, top: false, bottom: false }, x, y, sight: moved };
           onSight(moved);
         }}
