@@ -164,6 +164,26 @@ class CallgrindReader(NamedTuple):
         return open_callgrind(path)
 
 
+class PstatsReader(NamedTuple):
+    """NAME.prof (gnomon/store/profile_files/pstats.py)."""
+
+    name: str = "pstats"
+    title: str = "calls and times of Python's functions, of cProfile and profile"
+    suffixes: tuple[str, ...] = (".prof", ".pstats", ".pstat")
+
+    def sniff(self, start: bytes) -> bool:
+        """Return whether it begins as a dictionary of functions that Python wrote."""
+        from gnomon.store.profile_files.pstats import is_pstats
+
+        return start[:1] in (b"{", b"\xfb") and is_pstats(start)
+
+    def open(self, path: Path) -> Run:
+        """Return the file as a run, its tables unpacked into files without a name."""
+        from gnomon.store.profile_files.pstats import open_pstats
+
+        return open_pstats(path)
+
+
 class CollapsedReader(NamedTuple):
     """NAME.collapsed (gnomon/store/profile_files/collapsed.py)."""
 
@@ -213,7 +233,7 @@ class GmonReader(NamedTuple):
 
 READERS: tuple[Reader, ...] = (
     VizReader(), BundleReader(), SpeedscopeReader(), PprofReader(), GmonReader(),
-    CallgrindReader(), CollapsedReader(),
+    CallgrindReader(), PstatsReader(), CollapsedReader(),
 )  # fmt: skip
 """Those of the store itself; capabilities have their own."""
 

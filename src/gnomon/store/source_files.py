@@ -328,7 +328,7 @@ def _state(file: str, data: bytes, changed: float, head: Mapping[str, Any]) -> t
                 return "same", "its digest is that of the measured one"
             return "changed", "its digest is not that of the file that was measured"
     started = head.get("started")
-    if not isinstance(started, (int, float)):
+    if not isinstance(started, (int, float)) or not started:
         return "unknown", "nobody knows when the program ran"
     if changed > started:
         return "changed", "it was written after the program had started"

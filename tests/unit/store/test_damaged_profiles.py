@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import marshal
 from pathlib import Path
 from random import Random
 from typing import IO, Any
@@ -17,10 +18,11 @@ from gnomon.store import exports, run_directory
 from gnomon.store.profile_files.callgrind import fill_callgrind, open_callgrind
 from gnomon.store.profile_files.collapsed import open_collapsed, read_collapsed
 from gnomon.store.profile_files.pprof import open_pprof, read_pprof
+from gnomon.store.profile_files.pstats import open_pstats, read_pstats
 from gnomon.store.profile_files.speedscope import open_speedscope, read_speedscope
 from gnomon.store.run_head import problem_of
 
-FORMATS = ("collapsed", "speedscope", "pprof", "callgrind")
+FORMATS = ("collapsed", "speedscope", "pprof", "callgrind", "pstats")
 
 
 def read_callgrind(path: Path, file: IO[bytes]) -> tuple[dict[str, Any], list[Table]]:
@@ -35,11 +37,11 @@ def read_callgrind(path: Path, file: IO[bytes]) -> tuple[dict[str, Any], list[Ta
 
 
 READ = {"collapsed": read_collapsed, "speedscope": read_speedscope, "pprof": read_pprof,
-        "callgrind": read_callgrind}  # fmt: skip
+        "callgrind": read_callgrind, "pstats": read_pstats}  # fmt: skip
 # Of so many damaged files one is opened as a run, which takes much longer than to read it.
 AS_RUNS = 100
 OPENERS = {"collapsed": open_collapsed, "speedscope": open_speedscope, "pprof": open_pprof,
-           "callgrind": open_callgrind}  # fmt: skip
+           "callgrind": open_callgrind, "pstats": open_pstats}  # fmt: skip
 STACKS = (
     Stack((Frame("main", 12), Frame("solve", 40)), 3, 100),
     Stack((Frame("main", 12), Frame("solve", 40), Frame("__memcpy", 0, "", "libc.so.6")), 2, 101),
@@ -82,6 +84,12 @@ fn=(2)
 0x1200 8 20 4
 +5 * 20 3
 """
+_SOLVE, _MAIN = ("app.py", 3, "solve"), ("app.py", 9, "<module>")
+PSTATS = {
+    _MAIN: (1, 1, 0.25, 1.5, {}),
+    _SOLVE: (7, 9, 1.25, 1.25, {_MAIN: (7, 7, 1.0, 1.25), _SOLVE: (2, 0, 0.25, 0.25)}),
+    ("~", 0, "<built-in method time.sleep>"): (2, 2, 0.5, 0.5, {_SOLVE: 2}),
+}
 # Words that a reader of text may stumble over.
 WORDS = (b"-1", b"NaN", b"Infinity", b"1e999", b"9" * 30, b"null", b"[]", b"{}", b'"', b";", b" ",
          b"\n", b"\0", b"\xff", b"_[k]", b"evented", b"true", b"\\ud800", b"fn=",
@@ -97,6 +105,7 @@ def profiles(folder: Path) -> dict[str, bytes]:
         "speedscope": "".join(exports.speedscope(run)).encode(),
         "pprof": gzip.decompress(b"".join(exports.pprof(run))),
         "callgrind": CALLGRIND,
+        "pstats": marshal.dumps(PSTATS),
     }
 
 

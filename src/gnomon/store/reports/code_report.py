@@ -178,7 +178,7 @@ def notes(table: CodeTable) -> list[str]:
         rows = table.rows[metric.name]
         unknown = [row for row in rows if row.total is None]
         if unknown and len(unknown) == len(rows):
-            told.append("no totals of functions and lines: calls were not recorded")
+            told.append(table.no_totals)
         elif unknown:
             told.append(
                 "no total of what was measured within another call of it, but not around that"

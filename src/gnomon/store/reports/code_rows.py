@@ -85,7 +85,12 @@ class CodeTable(NamedTuple):
     metrics: tuple[CodeMetric, ...]
     rows: Mapping[str, tuple[CodeRow, ...]]
     """By metric, those with most of it first."""
+    no_totals: str = ""
+    """Why functions and lines have no totals, where they have none."""
 
+
+NO_CALLS = "no totals of functions and lines: calls were not recorded"
+ONLY_ARCS = "no totals of functions and lines here; gnomon callgraph has those of functions"
 
 _COUNTS = """
 SELECT p.metric, COUNT(*) FROM profile p
@@ -171,7 +176,8 @@ def table(
             spread = spreads.get(metric, 1.0)
             metrics_.append(CodeMetric(metric, name, unit, how, of_all, samples, sampled, spread))
             rows[name] = tuple(of_metric)
-    return CodeTable(tuple(metrics_), rows)
+    is_unknown = any(row.total is None for of_metric in rows.values() for row in of_metric)
+    return CodeTable(tuple(metrics_), rows, no_totals(run) if is_unknown else "")
 
 
 def _rows(
@@ -224,3 +230,12 @@ def sampling_error(row: CodeRow, metric: CodeMetric) -> float:
     share = min(row.own / (metric.whole * metric.sampled), 1.0)
     share = (share * of + 0.5) / (of + 1)
     return float(metric.sampled * (share * (1 - share) / (of + 1)) ** 0.5)
+
+
+def no_totals(run: Run) -> str:
+    """Return why functions and lines have no totals where no call paths were recorded.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    return ONLY_ARCS if run.query("SELECT 1 FROM arcs LIMIT 1") else NO_CALLS

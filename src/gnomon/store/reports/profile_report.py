@@ -14,6 +14,7 @@ from gnomon.store.hotspots import named, whole
 from gnomon.store.profile_query import BY_REGIONS, Profile
 from gnomon.store.profile_sums import AND, Sum
 from gnomon.store.reports.analysed import analysed
+from gnomon.store.reports.code_rows import no_totals
 from gnomon.store.reports.report_part import PartData
 from gnomon.store.reports.run_facts import title
 from gnomon.store.reports.table_report import GAP, INDENT, UNKNOWN
@@ -118,7 +119,7 @@ def profile_data(run: Run, sums: Sequence[Sum], by: str, threshold: float = 0.0)
         for several in [row_sum.locations > repetitions]
     ]
     added = [one for one in sums if _is_additive(of[one.metric])]
-    return PartData(rows, {"notes": _notes(added)} if of_regions else {})
+    return PartData(rows, {"notes": _notes(run, added)} if of_regions else {})
 
 
 def _numbers(run: Run, found: Sequence[Sum]) -> dict[int, tuple[int, int, int]]:
@@ -232,7 +233,7 @@ def profile_text(
     if told and any(one.together is not None for one in shown):
         first = next(one.metric for one in row_sums if one.together is not None)
         lines += filled(printable(f"{of[first]['name']}: {told}"), width)
-    for note in _notes(shown) if is_sum and of_regions else ():
+    for note in _notes(run, shown) if is_sum and of_regions else ():
         lines += filled(note, width)
     if is_sum and of_regions and not whole_of:
         lines += filled("rows overlap: no shares of the whole", width)
@@ -334,12 +335,12 @@ def _inclusive(row_sum: Sum, metric: Mapping[str, Cell], repetitions: int) -> fl
     return value if value is not None and isfinite(value) else None
 
 
-def _notes(found: Sequence[Sum]) -> list[str]:
+def _notes(run: Run, found: Sequence[Sum]) -> list[str]:
     """Return why some regions, files or lines have no `total`."""
     unknown = [one for one in found if _is_unknown(one)]
     told = []
     if any(one.is_code for one in unknown):
-        told.append("no totals of functions and lines: calls were not recorded")
+        told.append(no_totals(run))
     if not all(one.is_code for one in unknown):
         told.append("no total of what was measured within another call of it, but not around that")
     return told
