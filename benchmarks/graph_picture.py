@@ -1,4 +1,4 @@
-"""What the picture of 5,000 functions and 10,000 calls takes in Chromium, and its layout in Node.
+"""What is done with the picture of 5,000 functions and 10,000 calls, in Chromium.
 
 Clicks and keys are measured as of `interactions`. Moves of the pointer and turns of the wheel are
 none of its events: for them it is the longest time from one frame to the next while they go on.
@@ -6,9 +6,6 @@ none of its events: for them it is the longest time from one frame to the next w
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,11 +19,9 @@ from benchmarks.table import Row, Table, verdict
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-_WEB = Path(__file__).parents[1] / "src" / "gnomon" / "view" / "web"
-_LAYOUT = _WEB / "src" / "callgraph" / "layout.ts"
-_SIZES = ((500, 1_000), (2_000, 4_000), (5_000, 10_000))
+_FUNCTIONS = 5_000
+_ARCS = 10_000
 _ROUNDS_MOST = 5
-_LAYOUT_MS = 500.0
 _INTERACTION_MS = 100.0
 _WATCH = """
 window.longest = 0;
@@ -37,44 +32,6 @@ const step = (now) => {
   requestAnimationFrame(step);
 };
 requestAnimationFrame(step);
-"""
-# Of a graph as profiles have them: what comes later is called by what came before, some calls
-# lead back, and labels are of different lengths. The generator is one of Lehmer's.
-_MEASURE = """
-import { layOut } from "./layout.mjs";
-const [n, m, clusters, rounds] = process.argv.slice(2).map(Number);
-let state = 11;
-const chance = () => (state = (state * 48271) % 2147483647) / 2147483647;
-const seen = new Set();
-const from = [];
-const to = [];
-const call = (caller, callee) => {
-  if (seen.has(caller * n + callee)) return;
-  seen.add(caller * n + callee);
-  from.push(caller);
-  to.push(callee);
-};
-for (let node = 1; node < n; node++) call(Math.floor(node * chance() ** 1.5), node);
-while (from.length < m) {
-  const ends = [Math.floor(chance() * n), Math.floor(chance() ** 2 * n)];
-  if (chance() < 0.97) ends.sort((a, b) => a - b);
-  call(...ends);
-}
-const input = {
-  width: Float64Array.from({ length: n }, () => 60 + 80 * chance()),
-  height: Float64Array.from({ length: n }, () => 40 + 20 * chance()),
-  from: Int32Array.from(from), to: Int32Array.from(to),
-  cluster: Int32Array.from({ length: n }, () => Math.floor(chance() ** 3 * clusters)),
-  nClusters: clusters, gapX: 22, gapY: 46, clusterPadding: 16, clusterHeader: 24,
-};
-if (clusters === 0) input.cluster.fill(-1);
-const took = [];
-for (let round = 0; round < rounds; round++) {
-  const begin = performance.now();
-  layOut(input);
-  took.push(performance.now() - begin);
-}
-console.log(JSON.stringify(took));
 """
 
 
@@ -130,25 +87,18 @@ _INTERACTIONS: Mapping[str, Act] = {
 _FILTERS: Mapping[str, Act] = {
     "the entire call tree": _choose("Filter", "Show Entire Call Tree"),
     "uncluster": _choose("Filter", "Uncluster Functions"),
-    "without libraries": _choose("Filter", "Remove All Library Calls"),
 }
 
 
 def run(rounds: int) -> Table:
-    """Return the times of the layout and of the picture."""
+    """Return the times of what is done with the picture."""
     rounds = min(rounds, _ROUNDS_MOST)
     rows: list[Row] = []
     limits: list[str] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        layouts = _layouts(folder, rounds)
-        for subject, took in layouts.items():
-            rows.append(Row(subject, "", took))
-            if "dot" not in subject:
-                limits.append(verdict(subject, took, _LAYOUT_MS, "ms"))
-        n_functions, n_arcs = _SIZES[-1]
-        program = profiled_program.build(folder, n_functions)
-        (file,) = profiled_program.write_files(program, folder, 1, n_arcs)
+        program = profiled_program.build(folder, _FUNCTIONS)
+        (file,) = profiled_program.write_files(program, folder, 1, _ARCS)
         found: dict[str, list[float]] = {}
         with viewed(name, file.name) as address:
             for _ in range(rounds):
@@ -158,32 +108,7 @@ def run(rounds: int) -> Table:
         rows.append(Row(what, "", median(several)))
         if what in _MOVES or what in _INTERACTIONS:
             limits.append(verdict(what, median(several), _INTERACTION_MS, "ms"))
-    if shutil.which("dot") is None:
-        limits.append("graphviz is not here: no dot to compare with")
-    return Table(f"a call graph of {n_functions:,} functions, {n_arcs:,} calls", "ms", rows, limits)
-
-
-def _layouts(folder: Path, rounds: int) -> dict[str, float]:
-    """Return the median milliseconds of the layout by its size, in Node, and of dot."""
-    bundle: list[str | Path] = [
-        _WEB / "node_modules" / ".bin" / "rolldown",
-        _LAYOUT,
-        "-o",
-        folder / "layout.mjs",
-    ]
-    subprocess.run(bundle, check=True, capture_output=True)
-    script = folder / "measure.mjs"
-    script.write_text(_MEASURE, encoding="utf-8")
-    found: dict[str, float] = {}
-    for n, m in _SIZES:
-        for clusters in (0, 8):
-            numbers = [str(one) for one in (n, m, clusters, rounds + 1)]
-            said = subprocess.run(
-                ["node", script, *numbers], check=True, capture_output=True, text=True
-            ).stdout
-            within = f" in {clusters} libraries" if clusters else ""
-            found[f"layout, {n:,} functions{within}"] = median(json.loads(said)[1:])
-    return found
+    return Table(f"a call graph of {_FUNCTIONS:,} functions, {_ARCS:,} calls", "ms", rows, limits)
 
 
 def _round(address: str) -> dict[str, float]:
@@ -192,7 +117,7 @@ def _round(address: str) -> dict[str, float]:
         page.goto(address + "#/callgraph")
         page.wait_for_selector(".graph-canvas")
         page.wait_for_timeout(2 * SETTLED_MS)
-        found = times(page, {name: act for name, act in _FILTERS.items() if "without" not in name})
+        found = times(page, _FILTERS)
         page.wait_for_timeout(2 * SETTLED_MS)
         page.evaluate(_WATCH)
         for name, act in _MOVES.items():

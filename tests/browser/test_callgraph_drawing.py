@@ -63,7 +63,7 @@ def graph(page: Page, served: Served) -> Page:
 def test_names_can_be_read_where_labels_are_too_small(graph: Page) -> None:
     for _ in range(4):
         graph.keyboard.press("-")
-        graph.wait_for_function("window.drawings > 0")
+        comes_to(graph, lambda: graph.evaluate("window.drawings > 0"), True)
         graph.evaluate("window.drawings = 0")
     comes_to(graph, lambda: "main" in graph.evaluate("window.written"), True)
     written = graph.evaluate("window.written")
@@ -72,13 +72,17 @@ def test_names_can_be_read_where_labels_are_too_small(graph: Page) -> None:
     for _ in range(7):
         graph.keyboard.press("+")
     graph.keyboard.press("Home")
-    comes_to(graph, lambda: "main [1]" in graph.evaluate("window.written"), True)
+    # Its index depends on the samples.
+    labels = "Object.keys(window.written).some(words => words.startsWith('main ['))"
+    comes_to(graph, lambda: graph.evaluate(labels), True)
     assert "main" not in graph.evaluate("window.written")
 
 
 def test_the_pointer_over_boxes_draws_marks_alone(graph: Page) -> None:
     graph.keyboard.press("+")
-    comes_to(graph, lambda: graph.evaluate("window.drawings"), 1)
+    comes_to(graph, lambda: graph.evaluate("window.drawings > 0"), True)
+    graph.wait_for_timeout(1000)
+    drawings = graph.evaluate("window.drawings")
     canvas = graph.locator(".graph-canvas")
     box = canvas.bounding_box()
     assert box is not None
@@ -88,7 +92,7 @@ def test_the_pointer_over_boxes_draws_marks_alone(graph: Page) -> None:
         graph.mouse.move(box["x"] + box["width"] / 2, box["y"] + step)
         seen.add(canvas.evaluate(marks))
     assert len(seen) > 1
-    assert graph.evaluate("window.drawings") == 1
+    assert graph.evaluate("window.drawings") == drawings
 
 
 def test_a_picture_that_is_dragged_is_as_if_drawn_anew(graph: Page) -> None:
