@@ -41,7 +41,7 @@ export function GraphOverview({ picture, sight, width, colours, onSight }: Props
   // All of the picture with what is beside it when all of it is seen: edges can be grabbed then, too.
   const whole = wholeSight(picture, width, sight.height * sight.scale);
   const scale = Math.min((WIDTH - 2 * EDGE_PX) / whole.width, (HEIGHT - 2 * EDGE_PX) / whole.height);
-  const [fromX, fromY] = [whole.x - EDGE_PX / scale, whole.y - EDGE_PX / scale];
+  const [fromX, fromY] = [whole.x - (WIDTH / scale - whole.width) / 2, whole.y - (HEIGHT / scale - whole.height) / 2];
   useEffect(() => {
     const pen = scaledContext(canvas.current!, WIDTH, HEIGHT);
     pen.fillStyle = colours.box;
