@@ -105,10 +105,10 @@ def of_file(names: Sequence[str], definitions: Sequence[str]) -> tuple[list[Even
             name, formula, long_name = match.groups("")
             told[name] = (formula.strip(), long_name.strip())
     events = [Event(name, told.get(name, ("", ""))[1]) for name in names]
-    known = {name: tuple(float(at == own) for at in range(len(names)))
+    weights_of = {name: tuple(float(at == own) for at in range(len(names)))
              for own, name in enumerate(names)}  # fmt: skip
     warnings = []
-    waiting = {name: one for name, one in told.items() if one[0] and name not in known}
+    waiting = {name: one for name, one in told.items() if one[0] and name not in weights_of}
     if len(waiting) > _DEFINED_MOST:
         warnings.append(f"callgrind: of {len(waiting)} events that are defined {_DEFINED_MOST} "
                         "are read")  # fmt: skip
@@ -116,12 +116,12 @@ def of_file(names: Sequence[str], definitions: Sequence[str]) -> tuple[list[Even
     # One may be defined by another one that comes later.
     while waiting:
         ready = {name: sums for name, (formula, _) in waiting.items()
-                 for sums in [_sum(formula, known)] if sums is not None}  # fmt: skip
+                 for sums in [_sum(formula, weights_of)] if sums is not None}  # fmt: skip
         if not ready:
             break
         for name, sums in ready.items():
             formula, long_name = waiting.pop(name)
-            known[name] = sums
+            weights_of[name] = sums
             events.append(Event(name, long_name, formula, sums))
     warnings += [
         f"callgrind: the event {name} is left out: its definition {formula} is no sum of events"
@@ -130,15 +130,15 @@ def of_file(names: Sequence[str], definitions: Sequence[str]) -> tuple[list[Even
     return events, warnings
 
 
-def _sum(formula: str, known: Mapping[str, tuple[float, ...]]) -> tuple[float, ...] | None:
+def _sum(formula: str, weights_of: Mapping[str, tuple[float, ...]]) -> tuple[float, ...] | None:
     """Return the weights of a sum, None if something in it is not known."""
     total: list[float] | None = None
     for text in formula.split("+"):
         term = _TERM.fullmatch(text)
-        if term is None or term[2] not in known:
+        if term is None or term[2] not in weights_of:
             return None
         weight = float(term[1] or 1)
-        added = [weight * one for one in known[term[2]]]
+        added = [weight * one for one in weights_of[term[2]]]
         total = added if total is None else [a + b for a, b in zip(total, added, strict=True)]
     if total is None or not all(one < 1e15 for one in total):
         return None
@@ -191,13 +191,13 @@ def metrics(events: Sequence[Event], negative: Sequence[bool], origin: Origin) -
     how = origin.how([one.name for one in events[:n]])
     result = EventMetrics([], [], [], Table(METRICS), [])
     names: set[str] = set()
-    for at, event in enumerate(events):
-        uses = [at] if at < n else [i for i, weight in enumerate(event.weights) if weight]
+    for position, event in enumerate(events):
+        uses = [position] if position < n else [i for i, w in enumerate(event.weights) if w]
         if any(negative[i] for i in uses):
             result.warnings.append(
                 f"callgrind: {event.name} is left out: some of its values are below 0"
             )
-            if at < n:
+            if position < n:
                 result.numbers.append(-1)
                 result.factors.append(1.0)
             continue
@@ -213,7 +213,7 @@ def metrics(events: Sequence[Event], negative: Sequence[bool], origin: Origin) -
             aggregation=Aggregation.SUM.value, absent_is_zero=True,
             reproducible=own is How.EMULATED, dilated=False,
         )  # fmt: skip
-        if at < n:
+        if position < n:
             result.numbers.append(number)
             result.factors.append(factor)
         else:
