@@ -133,7 +133,7 @@ static int expand(struct gn_callgrind *scan, uint32_t kind, struct gn_text *text
 {
 	const char *at = text->begin, *end = at + text->length;
 	char **all;
-	char *name;
+	char *name, *shrunk;
 	size_t length = 0;
 
 	name = malloc(NAME_MOST);
@@ -177,9 +177,12 @@ static int expand(struct gn_callgrind *scan, uint32_t kind, struct gn_text *text
 		free(name);
 		return gn_callgrind_refuse(scan, "names that are larger than the file");
 	}
-	all[scan->n_expanded] = realloc(name, length ? length : 1);
-	if (!all[scan->n_expanded])
-		all[scan->n_expanded] = name;
+	shrunk = realloc(name, length ? length : 1);
+	if (!shrunk) {
+		free(name);
+		return -ENOMEM;
+	}
+	all[scan->n_expanded] = shrunk;
 	*text = (struct gn_text){all[scan->n_expanded++], length};
 	return 0;
 }

@@ -29,7 +29,7 @@ PROGRAM = """
 static volatile double sink;
 static inline __attribute__((always_inline)) double square(double x)
 {
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 30; i++)
 		sink = x;
 	return x * x + sink;
 }

@@ -226,7 +226,16 @@ def test_completion(shell: str, tmp_path: Path) -> None:
     [
         (
             "gnomon c",
-            {"count", "compare", "components", "completion", "clockres", "config", "cost"},
+            {
+                "callgraph",
+                "count",
+                "compare",
+                "components",
+                "completion",
+                "clockres",
+                "config",
+                "cost",
+            },
         ),
         ("gnomon hardware t", {"topology", "tlbs"}),
         ("gnomon components n", {"network"}),
