@@ -347,6 +347,14 @@ def test_an_address_locates_a_function(page: Page, served: Served) -> None:
     assert status(page)[0] in (2, 3)
 
 
+def test_an_address_says_of_how_many_files_it_is(page: Page, served: Served) -> None:
+    visit(page, served, "#/callgraph?files=3", run="gmon.out")
+    page.reload()
+    expect(page.locator(".graph-status")).to_contain_text("3 profiles")
+    page.evaluate("location.hash = '#/callgraph?files=-3'")
+    expect(page.locator(".graph-status")).to_contain_text("1 profile,")
+
+
 def test_nobody_is_kept_out(graph: Page) -> None:
     locate(graph, "leaf")
     assert critical_faults(graph) == {}

@@ -82,11 +82,20 @@ export function matching(model: GraphModel, other: GraphModel, f: number): numbe
   return same.find((at) => other.data.modules[other.data.module[at]!]!.name === module) ?? same[0] ?? -1;
 }
 
-export function GraphStatus({ model, shown, arcs }: { model: GraphModel; shown: Displayed; arcs: number }) {
+interface StatusProps {
+  model: GraphModel;
+  shown: Displayed;
+  arcs: number;
+  /** Of how many files xprofiler made the sum; undefined where the run itself says it. */
+  files: string | undefined;
+}
+
+export function GraphStatus({ model, shown, arcs, files }: StatusProps) {
   const { data } = model;
+  const n = files && /^[1-9]\d{0,6}$/.test(files) ? Number(files) : data.files;
   return (
     <p class="graph-status" role="status">
-      <b>{data.program}</b>, {plural(data.files, "profile")}, {data.metric} {formatQuantity(data.whole, data.unit)} ({data.how});{" "}
+      <b>{data.program}</b>, {plural(n, "profile")}, {data.metric} {formatQuantity(data.whole, data.unit)} ({data.how});{" "}
       {formatNumber(shown.functions.size)} of {plural(data.n, "function")} and {formatNumber(arcs)} of {plural(data.caller.length, "call")} displayed
     </p>
   );

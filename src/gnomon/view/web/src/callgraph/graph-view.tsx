@@ -205,7 +205,7 @@ function GraphPane({ model, before, metrics, run }: PaneProps) {
           <GraphMenu title={menuTitle(model, picture, menu.target)} x={menu.x} y={menu.y} items={items(menu.target)} onClose={() => setMenu(null)} />
         )}
       </div>
-      <GraphStatus model={model} shown={shown} arcs={nArcs} />
+      <GraphStatus model={model} shown={shown} arcs={nArcs} files={params["files"]} />
       {dialog === "name" && <NameDialog model={model} onClose={() => setDialog("")} onApply={(words, mode) => show(byName(model, shown, words, mode))} />}
       {dialog === "cpu" && (
         <NumberDialog model={model} title="Filter by CPU time" most="Show functions consuming the most CPU time" least="Show functions consuming the least CPU time" n={model.n} start={10} onClose={() => setDialog("")} onApply={(n, which) => show(byCpu(model, n, which))} />
