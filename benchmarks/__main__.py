@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmarks import (
     browser,
     callgraph,
+    callgrind,
     clocks,
     compare,
     contended,
@@ -59,6 +60,7 @@ BENCHMARKS = {
     "ranks": ("one report for all tasks of an MPI job", ranks.run),
     "stat": ("watching all CPUs every second, beside perf stat and vmstat", stat.run),
     "callgraph": ("reports of gmon.out files, beside gprof", callgraph.run),
+    "callgrind": ("a callgrind.out file of 20 MB, beside callgrind_annotate", callgrind.run),
     "graph": ("a call graph of 5,000 functions in a browser", graph_picture.run),
     "compare": ("slow-downs found and false alarms in measured noise", compare.run),
     "contended": ("false alarms of comparisons on a machine that others use", contended.run),
