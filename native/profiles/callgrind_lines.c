@@ -189,7 +189,7 @@ static int expand(struct gn_callgrind *scan, uint32_t kind, struct gn_text *text
 
 static int add_id(struct gn_callgrind *scan, struct gn_key key, uint32_t text, uint32_t *id)
 {
-	const uint32_t n = scan->ids.n;
+	const uint32_t n = scan->ids.slots.n;
 	const int64_t number = gn_key_number(&scan->ids, key);
 	struct gn_callgrind_id *facts;
 

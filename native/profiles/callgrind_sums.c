@@ -56,7 +56,7 @@ static uint32_t *head_of(struct gn_heads *heads, uint32_t number)
 int gn_callgrind_number_function(struct gn_callgrind *scan, uint32_t name, uint32_t file,
 				 uint32_t object, uint32_t *function)
 {
-	const uint32_t n = scan->functions.n;
+	const uint32_t n = scan->functions.slots.n;
 	const int64_t number =
 		gn_key_number(&scan->functions, (struct gn_key){{name, file, object}});
 	struct gn_callgrind_function *facts;
@@ -162,12 +162,12 @@ int gn_callgrind_add_calls(struct gn_callgrind *scan, const int64_t *costs, int 
  */
 int gn_callgrind_find_homes(struct gn_callgrind *scan)
 {
-	const uint32_t n = scan->functions.n;
+	const uint32_t n = scan->functions.slots.n;
 	struct gn_key_table alike = {0};
 	uint32_t *bodies = malloc((n ? n : 1) * sizeof(*bodies));
 	int error = bodies ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < scan->ids.n && !error; i++) {
+	for (uint32_t i = 0; i < scan->ids.slots.n && !error; i++) {
 		const struct gn_callgrind_id *id = &scan->id_facts[i];
 
 		if (id->callee != GN_NO_NUMBER && id->home != GN_NO_NUMBER &&
@@ -178,7 +178,7 @@ int gn_callgrind_find_homes(struct gn_callgrind *scan)
 		for (uint32_t i = 0; i < n && !error; i++) {
 			struct gn_callgrind_function *facts = &scan->function_facts[i];
 			const uint32_t *part = scan->functions.keys[i].part;
-			const uint32_t known = alike.n;
+			const uint32_t known = alike.slots.n;
 			int64_t number;
 
 			if (facts->has_body != !pass || facts->home != i)

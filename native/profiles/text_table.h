@@ -2,8 +2,7 @@
 #ifndef GNOMON_TEXT_TABLE_H
 #define GNOMON_TEXT_TABLE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "number_slots.h"
 
 struct gn_text {
 	const char *begin;
@@ -11,10 +10,9 @@ struct gn_text {
 };
 
 struct gn_text_table {
+	struct gn_slots slots; /* n: how many texts there are */
 	struct gn_text *texts; /* by number */
-	uint32_t *slots;       /* a number and one each, 0 for none */
-	uint32_t n, room, n_slots;
-	uint64_t seed;
+	uint32_t room;
 };
 
 /* The number of a text, a new one if it has none; -ENOMEM without memory. */

@@ -112,7 +112,7 @@ static PyObject *tuple_of_texts(const struct gn_text *texts, uint32_t n)
 static PyObject *callgrind_texts(struct callgrind *self, PyObject *unused)
 {
 	(void)unused;
-	return tuple_of_texts(self->scan->texts.texts, self->scan->texts.n);
+	return tuple_of_texts(self->scan->texts.texts, self->scan->texts.slots.n);
 }
 
 static PyObject *callgrind_headers(struct callgrind *self, PyObject *unused)
@@ -136,19 +136,19 @@ static PyObject *callgrind_negative(struct callgrind *self, PyObject *unused)
 static PyObject *callgrind_places(struct callgrind *self, PyObject *unused)
 {
 	(void)unused;
-	return bytes_of(self->scan->places.keys, self->scan->places.n, sizeof(struct gn_key));
+	return bytes_of(self->scan->places.keys, self->scan->places.slots.n, sizeof(struct gn_key));
 }
 
 static PyObject *callgrind_functions(struct callgrind *self, PyObject *unused)
 {
 	(void)unused;
-	return bytes_of(self->scan->functions.keys, self->scan->functions.n, sizeof(struct gn_key));
+	return bytes_of(self->scan->functions.keys, self->scan->functions.slots.n, sizeof(struct gn_key));
 }
 
 static PyObject *callgrind_lines(struct callgrind *self, PyObject *unused)
 {
 	(void)unused;
-	return bytes_of(self->scan->lines.keys, self->scan->lines.n, sizeof(struct gn_key));
+	return bytes_of(self->scan->lines.keys, self->scan->lines.slots.n, sizeof(struct gn_key));
 }
 
 static PyObject *callgrind_parts(struct callgrind *self, PyObject *unused)
