@@ -12,7 +12,9 @@ from building import BUILDS
 from libpfm_tables import FORCED
 
 ROOT = Path(__file__).parents[2]
-EXERCISES = [Path(__file__).parent / f"exercise_{name}.py" for name in ("extension", "sections")]
+EXERCISES = [
+    Path(__file__).parent / f"exercise_{name}.py" for name in ("extension", "sections", "callgrind")
+]
 
 
 def run(*command: str | Path, **variables: str) -> str:

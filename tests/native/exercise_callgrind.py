@@ -1,0 +1,123 @@
+"""Reads damaged files of callgrind by gnomon._core.Callgrind; test_extension.py runs it."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tracemalloc
+from random import Random
+
+from gnomon import _core
+
+WHOLE = b"""# callgrind format
+version: 1
+creator: callgrind-3.19.0
+pid: 7
+part: 1
+thread: 1
+positions: instr line
+event: Sum = Ir + 2 Dr : both
+events: Ir Dr
+
+ob=(1) /tmp/a
+fl=(1) a.c
+fn=(1) main
+0x1100 5 3 1
++4 +1 2
+cfi=(2) b.c
+cfn=(2) solve
+calls=2 0x1200 +3
+* * 40 7
+jcnd=1/2 +8 -1
+* *
+fi=(3) a.h
++3 7 1 1
+cfn=(3) (2)'2'(1)
+
+part: 2
+thread: 2
+events: Ir Dr
+ob=(1)
+fl=(2)
+fn=(2)
+0x1200 8 20 4
++5 * 20 3
+totals: 40 7
+"""
+WORDS = (b"-1", b"9" * 30, b"0x", b"(1)", b"(2)'(1)", b"\n", b"\0", b"fn=", b"*", b"+", b"calls=",
+         b"events: A B C D E F G H\n")  # fmt: skip
+
+
+def damaged(random: Random) -> bytes:
+    content = bytearray(WHOLE)
+    for _ in range(random.choice((1, 1, 2, 5))):
+        begin = random.randrange(len(content) + 1)
+        end = min(begin + random.choice((0, 1, 4, 40)), len(content))
+        content[begin:end] = random.choice((random.choice(WORDS), random.randbytes(end - begin)))
+    return bytes(content)
+
+
+def read(content: bytes) -> bool:
+    """Read a file to its end, ask for all that is in it, and return whether it is whole."""
+    scan = _core.Callgrind(content, 1000)
+    try:
+        while scan.scan(64):
+            scan.samples()
+    except ValueError:
+        return False
+    finally:
+        scan.samples()
+        for ask in (scan.parts, scan.headers, scan.events, scan.negative, scan.places, scan.texts,
+                    scan.functions, scan.lines):  # fmt: skip
+            ask()
+        for take in (scan.costs, scan.inclusive):
+            begin = 0
+            while True:
+                _, end = take(begin, 1 << 10)
+                if end == begin:
+                    break
+                begin = end
+        scan.arcs(0, 1 << 20)
+    return True
+
+
+def whole_file() -> None:
+    assert read(WHOLE)
+    for size in range(len(WHOLE)):
+        read(WHOLE[:size])
+
+
+def damaged_files() -> None:
+    random = Random(3)
+    outcomes = [read(damaged(random)) for _ in range(5000)]
+    assert 500 < sum(outcomes) < 4500, sum(outcomes)
+
+
+def nothing_leaks() -> None:
+    random = Random(4)
+    contents = [damaged(random) for _ in range(50)]
+
+    def all_of_them() -> None:
+        for content in contents:
+            read(content)
+
+    all_of_them()
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.take_snapshot()
+    for _ in range(20):
+        all_of_them()
+    gc.collect()
+    grown = tracemalloc.take_snapshot().compare_to(before, "filename")
+    assert sum(row.size_diff for row in grown if row.traceback[0].filename == __file__) < 4096
+
+
+def main() -> int:
+    for exercise in (whole_file, damaged_files, nothing_leaks):
+        exercise()
+        print(exercise.__name__, "ok", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
