@@ -152,6 +152,7 @@ F = ("a.py", 1, "f")
         (b"{(\x03\0\0\0(\xff\xff\xff\xff", "a tuple of 4294967295 elements"),
         (b"{)\x03" + b"\xda\x01a" * 3 + b")\x05", "no function: a file, a line and a name"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
 def test_damage_is_named(content: bytes, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "damaged.prof"
