@@ -11,6 +11,7 @@ from sampled_runs import SECONDS_EACH, Frame, Stack, write
 from gnomon.callgraph.call_graph import call_graph
 from gnomon.callgraph.call_profile import CallProfile
 from gnomon.callgraph.run_profile import call_profile_of_run
+from gnomon.callgraph.selection import Selection
 from gnomon.errors import UsageError
 from gnomon.store import run_directory
 from gnomon.store.reports import code_rows
@@ -96,3 +97,19 @@ def test_a_run_without_functions(tmp_path: Path) -> None:
     run = run_directory.find(str(write(tmp_path / "r.gnomon", ())))
     with pytest.raises(UsageError, match="it has no functions"):
         call_profile_of_run(run)
+
+
+def test_calls_that_came_to_more_than_their_callee_has(tmp_path: Path) -> None:
+    """The program has no more than all functions have, and shares of callers are at most all."""
+    path = tmp_path / "callgrind.out"
+    path.write_text(
+        "# callgrind format\nevents: Ir\n\nfl=a.c\nfn=main\n1 5\ncfn=g\ncalls=1 9\n2 100\n"
+        "fn=other\n4 2\ncfn=g\ncalls=1 9\n5 300\nfn=g\n9 10\n"
+    )
+    profile = call_profile_of_run(run_directory.find(str(path)))
+    graph = call_graph(profile, Selection())
+    assert (graph.counted, profile.whole) == (17, 17)
+    number = profile.name.index("g")
+    into = [own for own, callee in zip(graph.arc_own, profile.callee, strict=True)
+            if callee == number]  # fmt: skip
+    assert sorted(into) == [2.5, 7.5]
