@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gnomon.cli.main import main
 from gnomon.errors import RunDirectoryError
 from gnomon.store.profile_files.callgrind import is_callgrind, open_callgrind
 
@@ -92,6 +93,16 @@ def test_the_example_of_the_specification(tmp_path: Path) -> None:
         assert run.query(ARCS) == [
             ("func1", "func2", 2, 300), ("main", "func1", 1, 400), ("main", "func2", 3, 400),
         ]  # fmt: skip
+
+
+def test_reports_of_call_paths_name_the_command_for_arcs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "callgrind.out"
+    file.write_bytes(EXAMPLE)
+    for words in (("tree",), ("callers", "func1"), ("profile", "--by", "function")):
+        assert main(["report", str(file), *words]) == 0
+        assert "gnomon callgraph" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,17 @@ _KEYS = (
 )  # fmt: skip
 
 
+def arcs_note(run: Run) -> str:
+    """Return what to say of call paths where a run has arcs instead, "" where it has paths.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    if not run.query("SELECT 1 FROM arcs LIMIT 1"):
+        return ""
+    return "call paths were not recorded, but who calls whom was: gnomon callgraph shows it"
+
+
 class Branch(NamedTuple):
     """The tree of the whole program, or of one place."""
 
@@ -112,6 +123,7 @@ class Tree(NamedTuple):
         told = [f"{number(samples)} samples"] if samples > 0 else []
         told += [str(cut)] if str(cut) else []
         lines += filled("; ".join(told), request.width)
+        lines += filled(arcs_note(run), request.width)
         return PartText("\n".join(lines) + "\n", not any(tables))
 
     def data(self, run: Run, request: Request) -> PartData:

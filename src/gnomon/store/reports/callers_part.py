@@ -12,7 +12,7 @@ from gnomon.model.tables import Cell
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import call_paths, callers
 from gnomon.store.hotspots import whole
-from gnomon.store.reports.call_parts import NODE, chosen_metric, program_branch
+from gnomon.store.reports.call_parts import NODE, arcs_note, chosen_metric, program_branch
 from gnomon.store.reports.report_part import (
     FILE,
     HOW,
@@ -94,6 +94,7 @@ class Callers(NamedTuple):
         if threshold:
             told = f"what has less than {number(threshold)} % of the function is cut: --threshold"
             lines += ["", *filled(told, request.width)]
+        lines += filled(arcs_note(run), request.width)
         return PartText("\n".join(lines) + "\n")
 
     def data(self, run: Run, request: Request) -> PartData:
