@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gnomon.callgraph.reports.plain_reports import REPORTS, report_data, report_text
 from gnomon.cli.terminal.argument_help import Parser, add_report_options
 from gnomon.cli.terminal.streams import csv_of, format_of, write_report
 from gnomon.errors import UsageError
@@ -18,14 +19,6 @@ if TYPE_CHECKING:
     from gnomon.callgraph.inputs import GraphInput
     from gnomon.callgraph.selection import Selection
 
-REPORTS = {
-    "flat": "functions by what they have themselves",
-    "graph": "each function between its callers and callees",
-    "index": "names of functions with their numbers",
-    "calls": "pairs of caller and callee by numbers of calls",
-    "libraries": "programs and libraries, and the calls between them",
-    "statistics": "averages and deviations of functions over several files",
-}
 _USUAL = ("flat", "graph", "index")
 _SUM = "gmon.sum"
 _EPILOG = """\
@@ -184,27 +177,10 @@ def write_sum(read: GraphInput) -> None:
 
 
 def _text(arguments: argparse.Namespace, name: str, graph: CallGraph, read: GraphInput) -> str:
-    with_unused = arguments.with_unused
-    if name == "flat":
-        from gnomon.callgraph.reports.flat_profile import flat_text
-
-        return flat_text(graph, with_unused=with_unused, with_fields=not arguments.brief)
-    if name == "graph":
-        from gnomon.callgraph.reports.graph_profile import graph_text
-
-        return graph_text(graph, with_unused=with_unused, with_fields=not arguments.brief)
-    if name == "index":
-        from gnomon.callgraph.reports.function_index import index_text
-
-        return index_text(graph, with_unused=with_unused)
-    if name == "calls":
-        from gnomon.callgraph.reports.call_summary import summary_text
-
-        return summary_text(graph)
-    if name == "libraries":
-        from gnomon.callgraph.reports.library_statistics import library_text
-
-        return library_text(graph)
+    if name != "statistics":
+        return report_text(
+            graph, name, with_unused=arguments.with_unused, with_fields=not arguments.brief
+        )
     from gnomon.callgraph.reports.function_statistics import statistics_text
 
     return statistics_text(graph, read.files, _functions(arguments, graph))
@@ -213,22 +189,13 @@ def _text(arguments: argparse.Namespace, name: str, graph: CallGraph, read: Grap
 def _data(
     arguments: argparse.Namespace, reports: Sequence[str], graph: CallGraph, read: GraphInput
 ) -> dict[str, Any]:
-    from gnomon.callgraph.reports.call_summary import summary_data
-    from gnomon.callgraph.reports.flat_profile import flat_data
-    from gnomon.callgraph.reports.function_index import index_data
     from gnomon.callgraph.reports.function_statistics import statistics_data
-    from gnomon.callgraph.reports.graph_profile import graph_data
-    from gnomon.callgraph.reports.library_statistics import library_data
 
-    unused = arguments.with_unused
-    makers = {
-        "flat": lambda: flat_data(graph, with_unused=unused),
-        "graph": lambda: graph_data(graph, with_unused=unused),
-        "index": lambda: index_data(graph, with_unused=unused),
-        "calls": lambda: summary_data(graph),
-        "libraries": lambda: library_data(graph),
-        "statistics": lambda: statistics_data(graph, read.files, _functions(arguments, graph)),
-    }
+    def rows(name: str) -> list[dict[str, Any]]:
+        if name != "statistics":
+            return report_data(graph, name, with_unused=arguments.with_unused)
+        return statistics_data(graph, read.files, _functions(arguments, graph))
+
     profile = graph.profile
     head = {
         "program": profile.program,
@@ -239,7 +206,7 @@ def _data(
         "whole": profile.whole / profile.metric.per_unit,
         "counted": graph.counted / profile.metric.per_unit,
     }
-    return head | {name: makers[name]() for name in reports}
+    return head | {name: rows(name) for name in reports}
 
 
 def _rows(
