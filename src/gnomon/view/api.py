@@ -30,6 +30,7 @@ and what is in it. Values over repetitions are means. Typed arrays are as `packe
 | `GET /api/runs/ID/ranks?series=&sort=&order=&begin=&end=&bands=` | typed arrays: ranks |
 | `GET /api/runs/ID/sites?location=` | from where a rank calls MPI |
 | `GET /api/runs/ID/callgraph?metric=&e=&E=&f=&F=` | typed arrays: functions and calls |
+| `GET /api/runs/ID/callgraph/report?kind=&format=&...` | rows, or a file: text or csv |
 | `GET /api/runs/ID/table?name=&metrics=&location=&sort=&order=...` | rows, see `TableWanted` |
 | `GET /api/runs/ID/export?...&format=` | what the table shows, all of it, as a file: csv or json |
 | `GET /api/runs/ID/source?file=&choice=` | a source file that the run names |
@@ -93,6 +94,7 @@ def routes(session: Session) -> list[Route]:
         "/activity": time_answers.activity, "/order": time_answers.order,
         "/matrix": rank_answers.matrix, "/ranks": rank_answers.ranks,
         "/sites": rank_answers.sites, "/callgraph": graph_answers.graph,
+        "/callgraph/report": graph_answers.report,
         "/table": api.table, "/export": api.export, "/source": api.source, "/lines": api.lines,
         "/assembly": assembly_answers.assembly,
     }  # fmt: skip

@@ -59,6 +59,13 @@ Assembly = contract_sources.Assembly
 # Of messages and ranks.
 GraphModule = contract_callgraph.GraphModule
 CallGraphData = contract_callgraph.CallGraphData
+FlatRow = contract_callgraph.FlatRow
+EntryCall = contract_callgraph.EntryCall
+GraphEntry = contract_callgraph.GraphEntry
+IndexRow = contract_callgraph.IndexRow
+CallPair = contract_callgraph.CallPair
+LibraryRow = contract_callgraph.LibraryRow
+CallGraphReport = contract_callgraph.CallGraphReport
 Division = contract_ranks.Division
 Measure = contract_ranks.Measure
 HeaviestPair = contract_ranks.HeaviestPair

@@ -60,3 +60,85 @@ class CallGraphData(TypedDict):
     """-1 where nobody counted them."""
     arcTotal: Floats
     """What these calls came to; 0 within a cycle."""
+
+
+class FlatRow(TypedDict):
+    """A function in the flat profile."""
+
+    function: str
+    index: int
+    module: str
+    file: str
+    line: int
+    self: float
+    total: float
+    calls: int | None
+    self_calls: int | None
+
+
+class EntryCall(TypedDict):
+    """A caller or callee in an entry of the call graph profile."""
+
+    function: str
+    index: int
+    calls: int | None
+    self: float
+    children: float
+
+
+class GraphEntry(TypedDict):
+    """A function, or a cycle, in the call graph profile."""
+
+    function: str
+    index: int
+    cycle: int
+    self: float
+    children: float
+    calls: int | None
+    self_calls: int | None
+    members: list[int]
+    """Of a cycle alone: the indices of its functions."""
+    callers: list[EntryCall]
+    """Of functions alone, as callees."""
+    callees: list[EntryCall]
+
+
+class IndexRow(TypedDict):
+    """A function or cycle in the function index."""
+
+    function: str
+    index: int
+    has_entry: bool
+
+
+class CallPair(TypedDict):
+    """Calls of one function by another in the function call summary."""
+
+    caller: str
+    caller_index: int
+    callee: str
+    callee_index: int
+    calls: int
+    share: float
+
+
+class LibraryRow(TypedDict):
+    """A program or library in the library statistics."""
+
+    library: str
+    self: float
+    share: float | None
+    calls_into: int | None
+    calls_within: int | None
+    calls_out: int | None
+
+
+class CallGraphReport(TypedDict):
+    """A report of a call graph: the rows of its kind; lists of other kinds are empty."""
+
+    kind: str
+    flat: list[FlatRow]
+    graph: list[GraphEntry]
+    index: list[IndexRow]
+    calls: list[CallPair]
+    libraries: list[LibraryRow]

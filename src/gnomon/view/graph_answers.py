@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from typing import Any
+
 import numpy as np
 from starlette.responses import Response
 
 from gnomon.callgraph.call_graph import CallGraph, call_graph
 from gnomon.callgraph.call_profile import CallProfile
+from gnomon.callgraph.reports.plain_reports import PLAIN_REPORTS, report_data, report_text
 from gnomon.callgraph.run_profile import call_profile_of_run
 from gnomon.callgraph.selection import Selection
 from gnomon.capabilities import readers
@@ -17,7 +22,7 @@ from gnomon.store.run import Run
 from gnomon.view import request_params
 from gnomon.view.open_run import OpenRun
 from gnomon.view.request_params import QueryParams
-from gnomon.view.tree_answers import packed
+from gnomon.view.tree_answers import as_json, packed
 
 _NAMES_MOST = 100
 
@@ -29,6 +34,48 @@ def graph(opened: OpenRun, asked: QueryParams) -> Response:
         UsageError: it is a combination, has no functions, or not those that were named.
         RunDirectoryError: it cannot be read.
     """
+    run, whole = _graph(opened, asked)
+    return _answer(run, whole)
+
+
+def report(opened: OpenRun, asked: QueryParams) -> Response:
+    """Return a report of the call graph: rows, or a file as `gnomon callgraph` writes it.
+
+    Raises:
+        UsageError: there is no such report or format, or as `graph`.
+        RunDirectoryError: the run cannot be read.
+    """
+    kind, form = asked.get("kind", ""), asked.get("format", "json")
+    if kind not in PLAIN_REPORTS:
+        raise UsageError(f"report {kind[:40]!a}: there are {', '.join(PLAIN_REPORTS)}")
+    if form not in ("json", "text", "csv") or (form, kind) == ("csv", "graph"):
+        raise UsageError(f"format {form[:40]!a}: there are json, text and, but of graph, csv")
+    _, whole = _graph(opened, asked)
+    if form == "json":
+        rows = {name: report_data(whole, name) if name == kind else [] for name in PLAIN_REPORTS}
+        # A cycle has members alone, a function callers and callees alone.
+        empty: dict[str, Any] = {"members": [], "callers": [], "callees": []}
+        entries = [{**empty, **entry} for entry in rows["graph"]]
+        return as_json({"kind": kind, **rows, "graph": entries})
+    text = report_text(whole, kind) if form == "text" else _csv(report_data(whole, kind))
+    name = f"{kind}.{'txt' if form == 'text' else 'csv'}"
+    return Response(
+        text.encode(errors="backslashreplace"),
+        media_type="text/plain" if form == "text" else "text/csv",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(text, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return text.getvalue()
+
+
+def _graph(opened: OpenRun, asked: QueryParams) -> tuple[Run, CallGraph]:
     if opened.parts:
         raise UsageError(f"{opened.title}: a combination has no call graph; choose one of its runs")
     number = request_params.integer(asked, "metric", -1)
@@ -44,7 +91,7 @@ def graph(opened: OpenRun, asked: QueryParams) -> Response:
     whole: CallGraph = opened.once(
         ("call graph", metric, chosen), lambda: call_graph(profile, chosen)
     )
-    return _answer(run, whole)
+    return run, whole
 
 
 def _names(asked: QueryParams, name: str) -> tuple[str, ...]:

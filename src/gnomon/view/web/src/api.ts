@@ -5,6 +5,7 @@ import type {
   Activity,
   Assembly,
   CallGraphData,
+  CallGraphReport,
   ComparisonDocument,
   Division,
   Folder,
@@ -202,6 +203,14 @@ export interface GraphQuery {
 /** Functions and the calls between them. */
 export const getCallGraph = (id: string, query: GraphQuery) =>
   getArrays<CallGraphData>(`api/runs/${id}/callgraph`, { ...query });
+
+export type ReportKind = "flat" | "graph" | "index" | "calls" | "libraries";
+/** The rows of a report of the call graph. */
+export const getReport = (id: string, kind: ReportKind, query: GraphQuery) =>
+  getJson<CallGraphReport>(`api/runs/${id}/callgraph/report`, { kind, ...query });
+/** Address of a report as a file to save, as `gnomon callgraph` writes it. */
+export const reportUrl = (id: string, kind: ReportKind, query: GraphQuery, format: "text" | "csv") =>
+  requestUrl(`api/runs/${id}/callgraph/report`, { kind, format, ...query });
 
 export interface TableQuery {
   name: string;

@@ -337,6 +337,81 @@ export interface CallGraphData {
   arcTotal: Float64Array;
 }
 
+/** A function in the flat profile. */
+export interface FlatRow {
+  function: string;
+  index: number;
+  module: string;
+  file: string;
+  line: number;
+  self: number;
+  total: number;
+  calls: number | null;
+  self_calls: number | null;
+}
+
+/** A caller or callee in an entry of the call graph profile. */
+export interface EntryCall {
+  function: string;
+  index: number;
+  calls: number | null;
+  self: number;
+  children: number;
+}
+
+/** A function, or a cycle, in the call graph profile. */
+export interface GraphEntry {
+  function: string;
+  index: number;
+  cycle: number;
+  self: number;
+  children: number;
+  calls: number | null;
+  self_calls: number | null;
+  /** Of a cycle alone: the indices of its functions. */
+  members: number[];
+  /** Of functions alone, as callees. */
+  callers: EntryCall[];
+  callees: EntryCall[];
+}
+
+/** A function or cycle in the function index. */
+export interface IndexRow {
+  function: string;
+  index: number;
+  has_entry: boolean;
+}
+
+/** Calls of one function by another in the function call summary. */
+export interface CallPair {
+  caller: string;
+  caller_index: number;
+  callee: string;
+  callee_index: number;
+  calls: number;
+  share: number;
+}
+
+/** A program or library in the library statistics. */
+export interface LibraryRow {
+  library: string;
+  self: number;
+  share: number | null;
+  calls_into: number | null;
+  calls_within: number | null;
+  calls_out: number | null;
+}
+
+/** A report of a call graph: the rows of its kind; lists of other kinds are empty. */
+export interface CallGraphReport {
+  kind: string;
+  flat: FlatRow[];
+  graph: GraphEntry[];
+  index: IndexRow[];
+  calls: CallPair[];
+  libraries: LibraryRow[];
+}
+
 /** A sender and a receiver. */
 export interface HeaviestPair {
   sender: string;

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { getCallGraph } from "../api";
+import { getCallGraph, type GraphQuery, type ReportKind } from "../api";
 import { useLoaded } from "../api-cache";
 import { useBoxSize } from "../box-size";
 import { Menu } from "../menu";
@@ -22,6 +22,8 @@ import { GraphMenu, type MenuItem } from "./graph-menu";
 import { functionLabel, GraphModel } from "./graph-model";
 import { GraphOverview } from "./graph-overview";
 import { makePicture, type Picture } from "./graph-picture";
+import { ReportPane } from "./report-pane";
+import { REPORT_TITLES, type ReportRow } from "./report-rows";
 import { CanvasSurface, SvgSurface } from "./graph-surfaces";
 
 const AT_FIRST = 1000;
@@ -37,10 +39,11 @@ export function GraphView(props: ViewProps) {
   const before = useLoaded(baseline ? `${baseline.id}/callgraph` : null, async () => new GraphModel(await getCallGraph(baseline!.id, {})));
   if (loaded.error) return <p class="trouble">{loaded.error}</p>;
   if (!loaded.value) return <p class="waiting">reading the calls</p>;
-  return <GraphPane key={`${run.id}/${params["gmetric"] ?? ""}`} {...props} model={loaded.value} before={before.value} />;
+  return <GraphPane key={`${run.id}/${params["gmetric"] ?? ""}`} {...props} query={options} model={loaded.value} before={before.value} />;
 }
 
 interface PaneProps extends ViewProps {
+  readonly query: GraphQuery;
   readonly model: GraphModel;
   readonly before: GraphModel | null;
 }
@@ -52,7 +55,7 @@ function firstDisplayed(model: GraphModel, most: string | undefined): Displayed 
   return n >= model.n ? wholeTree(model) : byCpu(model, n, "most");
 }
 
-function GraphPane({ model, before, metrics, run }: PaneProps) {
+function GraphPane({ query, model, before, metrics, run }: PaneProps) {
   const { params } = useRoute();
   const theme = useTheme();
   const [box, width, height] = useBoxSize<HTMLDivElement>();
@@ -65,6 +68,7 @@ function GraphPane({ model, before, metrics, run }: PaneProps) {
   const [sight, setSight] = useState<Sight | null>(null);
   const [menu, setMenu] = useState<{ target: Target; x: number; y: number } | null>(null);
   const [dialog, setDialog] = useState<Open>("");
+  const [report, setReport] = useState<ReportKind | null>(null);
   const [hasOverview, setOverview] = useState(false);
   const usual = useMemo<GraphSettings>(() => ({ box: graphColours().box, arc: graphColours().arc, largest: 110 }), [theme]);
   const [settings, setSettings] = useState<GraphSettings | null>(() => savedSettings());
@@ -83,11 +87,13 @@ function GraphPane({ model, before, metrics, run }: PaneProps) {
   const seen = sight ?? wholeSight(picture, width, height);
   // What is chosen has another number in another picture, of which all is shown, or what was located.
   const wanted = useRef(-1);
+  const wantedArc = useRef(-1);
   useEffect(() => {
     const at = picture.boxOf.get(wanted.current);
-    wanted.current = -1;
+    const arrow = arrowOf(picture, wantedArc.current);
+    wanted.current = wantedArc.current = -1;
     setHover(null);
-    setChosen(at === undefined ? null : { kind: "function", box: at });
+    setChosen(arrow >= 0 ? { kind: "arc", arrow } : at === undefined ? null : { kind: "function", box: at });
     setSight(at === undefined ? null : sightOfBox(picture, at, width, height, 1));
   }, [picture]);
   useEffect(() => {
@@ -110,6 +116,19 @@ function GraphPane({ model, before, metrics, run }: PaneProps) {
     wanted.current = f;
     setShown({ functions: new Set([...shown.functions, f]), arcs: null });
     setCollapsed(new Set([...collapsed].filter((one) => one !== module)));
+  };
+  const isDisplayed = (row: ReportRow) => (row.arc >= 0 ? arrowOf(picture, row.arc) >= 0 : shown.functions.has(row.f));
+  const locateRow = (row: ReportRow) => {
+    if (row.arc < 0) return locate(row.f);
+    const [caller, callee] = [model.data.caller[row.arc]!, model.data.callee[row.arc]!];
+    const arrow = arrowOf(picture, row.arc);
+    if (arrow >= 0) {
+      chooseFunction(caller);
+      return setChosen({ kind: "arc", arrow });
+    }
+    [wanted.current, wantedArc.current] = [caller, row.arc];
+    setShown({ functions: new Set([...shown.functions, caller, callee]), arcs: null });
+    setCollapsed(new Set([...collapsed].filter((one) => one !== model.data.module[caller] && one !== model.data.module[callee])));
   };
   const asked = params["locate"];
   useEffect(() => {
@@ -170,11 +189,11 @@ function GraphPane({ model, before, metrics, run }: PaneProps) {
   };
   const openMenu = (target: Target, x: number, y: number) => setMenu({ target, x, y });
   const save = (kind: "svg" | "png") => void saveAs(kind, model, picture, colours, run.title);
-  useShortcuts({ Escape: () => setChosen(null), "/": () => setDialog("locate") });
+  useShortcuts({ Escape: () => (report ? setReport(null) : setChosen(null)), "/": () => setDialog("locate") });
   const apply = (next: Displayed) => () => show(next);
 
   return (
-    <div class="graph-view">
+    <div class={report ? "graph-view has-report" : "graph-view"}>
       <div class="tools graph-tools">
         <MenuOf name="View" items={[
           ["Overview", () => setOverview(!hasOverview)], ["Zoom In", () => setSight(zoomed(seen, 1.5))],
@@ -188,6 +207,7 @@ function GraphPane({ model, before, metrics, run }: PaneProps) {
           ["Filter by Function Names…", () => setDialog("name")], ["Filter by CPU Time…", () => setDialog("cpu")],
           ["Filter by Call Counts…", () => setDialog("calls")],
         ]} />
+        <MenuOf name="Report" items={REPORT_TITLES.map(([kind, title]) => [title, () => setReport(kind)])} />
         <MenuOf name="Utility" items={[["Locate Function By Name…", () => setDialog("locate")]]} />
         <MetricChoice metrics={metrics.filter((one) => one.additive)} chosen={model.data.metric} onChoose={(name) => setParams({ gmetric: name })} />
       </div>
@@ -205,6 +225,12 @@ function GraphPane({ model, before, metrics, run }: PaneProps) {
           <GraphMenu title={menuTitle(model, picture, menu.target)} x={menu.x} y={menu.y} items={items(menu.target)} onClose={() => setMenu(null)} />
         )}
       </div>
+      {report && (
+        <ReportPane
+          key={report} runId={run.id} kind={report} query={query} model={model} isDisplayed={isDisplayed} onLocate={locateRow}
+          onSource={openSource} onClose={() => setReport(null)}
+        />
+      )}
       <GraphStatus model={model} shown={shown} arcs={nArcs} files={params["files"]} />
       {dialog === "name" && <NameDialog model={model} onClose={() => setDialog("")} onApply={(words, mode) => show(byName(model, shown, words, mode))} />}
       {dialog === "cpu" && (
@@ -231,6 +257,10 @@ function MenuOf({ name, items }: { name: string; items: readonly (readonly [stri
       ))}
     </Menu>
   );
+}
+
+function arrowOf(picture: Picture, arc: number): number {
+  return arc < 0 ? -1 : picture.arrows.findIndex((arrow) => arrow.arcs.includes(arc));
 }
 
 function menuTitle(model: GraphModel, picture: Picture, target: Target): string {
