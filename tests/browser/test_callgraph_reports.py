@@ -1,0 +1,197 @@
+"""Reports of the call graph: their rows, and where these lead to in the picture and the sources."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from browser.pages import GNOMON, Served, comes_to, text, visit
+from browser.test_accessible import critical_faults
+from browser.test_callgraph import choose, expected, facts, folder, graph, locate, served, status
+from gnomon.callgraph.reports.plain_reports import report_data
+
+__all__ = ["folder", "graph", "served"]
+
+TITLES = {
+    "flat": "Flat Profile",
+    "graph": "Call Graph Profile",
+    "index": "Function Index",
+    "calls": "Function Call Summary",
+    "libraries": "Library Statistics",
+}
+
+
+def printed(folder: Path, kind: str, *options: str) -> str:
+    command = [GNOMON, "callgraph", "mesh", "--report", kind, *options]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def data(folder: Path, kind: str) -> list[dict[str, Any]]:
+    """Return the rows behind `gnomon callgraph --json`."""
+    return report_data(expected(folder, "gmon.out"), kind)
+
+
+def opened(page: Page, kind: str) -> Locator:
+    """Open a report and return it."""
+    choose(page, "Report", TITLES[kind])
+    report = page.get_by_role("region", name=TITLES[kind], exact=True)
+    expect(report.locator("tbody tr").first).to_be_visible()
+    return report
+
+
+def cells(report: Locator) -> list[list[str]]:
+    table: list[list[str]] = report.locator("tbody").evaluate(
+        "body => [...body.rows].map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+    return table
+
+
+def number(shown: str) -> int | None:
+    digits = "".join(letter for letter in shown if letter.isdigit())
+    return int(digits) if digits else None
+
+
+def test_flat_profile_and_index_have_the_rows_of_the_command(graph: Page, folder: Path) -> None:
+    rows = data(folder, "flat")
+    flat = cells(opened(graph, "flat"))
+    assert [(row[5], row[4], number(row[3])) for row in flat] == [
+        (row["function"], f"[{row['index']}]", row["calls"]) for row in rows
+    ]
+    whole = sum(row["self"] for row in rows)
+    for shown, row in zip(flat, rows, strict=True):
+        assert abs(float(shown[0]) - 100 * row["self"] / whole) < 0.1
+    index = cells(opened(graph, "index"))
+    assert [(row[1], row[0]) for row in index] == [
+        (row["function"], f"[{row['index']}]") for row in data(folder, "index")
+    ]
+
+
+def test_calls_and_libraries_have_the_rows_of_the_command(graph: Page, folder: Path) -> None:
+    calls = cells(opened(graph, "calls"))
+    assert [(row[2], row[3], number(row[1]), row[0]) for row in calls] == [
+        (
+            f"{row['caller']} [{row['caller_index']}]", f"{row['callee']} [{row['callee_index']}]",
+            row["calls"], f"{100 * row['share']:.2f}",
+        )
+        for row in data(folder, "calls")
+    ]  # fmt: skip
+    libraries = cells(opened(graph, "libraries"))
+    assert [(row[5], *map(number, row[2:5])) for row in libraries] == [
+        (row["library"], row["calls_into"], row["calls_within"], row["calls_out"])
+        for row in data(folder, "libraries")
+    ]
+
+
+def test_entries_have_callers_above_and_callees_below(graph: Page, folder: Path) -> None:
+    lines: list[str] = []
+    entries = data(folder, "graph")
+    of_index = {entry["index"]: entry["function"] for entry in entries}
+    for entry in entries:
+        lines += [f"from {call['function']} [{call['index']}]" for call in entry.get("callers", [])]
+        is_cycle = "members" in entry
+        cycle = f" <cycle {entry['cycle']}>" if entry["cycle"] and not is_cycle else ""
+        lines.append(f"{entry['function']}{cycle}")
+        lines += [f"to {call['function']} [{call['index']}]" for call in entry.get("callees", [])]
+        members = set(entry.get("members", []))
+        lines += [f"has {of_index[one]} [{one}]" for one in of_index if one in members]
+    report = opened(graph, "graph")
+    assert [row[5] for row in cells(report)] == lines
+    report.get_by_role("button", name="to leaf").first.click()
+    comes_to(graph, lambda: text(report.locator("tr.is-here td").nth(5)), "leaf")
+
+
+def test_a_function_leads_to_its_box_and_its_source(graph: Page) -> None:
+    report = opened(graph, "flat")
+    report.get_by_role("button", name="leaf", exact=True).click()
+    comes_to(graph, lambda: facts(graph).get("function", "").split(" ")[0], "leaf")
+    report.get_by_role("button", name="source of leaf").click()
+    graph.wait_for_url("**/*program.c*")
+
+
+def test_a_hidden_function_is_added_when_asked(graph: Page) -> None:
+    choose(graph, "Filter", "Filter by Function Names…")
+    graph.get_by_label("Display only these functions").check()
+    graph.get_by_label("Enter function name").fill("even")
+    graph.get_by_role("button", name="OK").click()
+    comes_to(graph, lambda: status(graph)[0], 1)
+    report = opened(graph, "flat")
+    assert len(cells(report)) > 1
+    report.get_by_role("button", name="leaf", exact=True).click()
+    expect(report.get_by_role("alert")).to_contain_text("A filter hides leaf.")
+    assert status(graph)[0] == 1
+    report.get_by_role("button", name="Add it to the picture").click()
+    comes_to(graph, lambda: status(graph)[0], 2)
+    comes_to(graph, lambda: facts(graph).get("function", "").split(" ")[0], "leaf")
+
+
+@pytest.mark.parametrize("is_hidden", [False, True])
+def test_a_call_leads_to_its_arrow(graph: Page, *, is_hidden: bool) -> None:
+    if is_hidden:
+        choose(graph, "Filter", "Filter by CPU Time…")
+        graph.get_by_label("how many", exact=True).fill("0")
+        graph.get_by_role("button", name="OK").click()
+    report = opened(graph, "calls")
+    first = cells(report)[0]
+    report.locator("tbody tr").first.locator("td").nth(1).click()
+    if is_hidden and report.get_by_role("alert").count():
+        report.get_by_role("button", name="Add it to the picture").click()
+    comes_to(graph, lambda: "caller" in facts(graph), True)
+    arc = facts(graph)
+    assert arc["caller"].split(" ")[0] == first[2].split(" ")[0]
+    assert arc["callee"].split(" ")[0] == first[3].split(" ")[0]
+    assert number(arc["calls"]) == number(first[1])
+
+
+def test_search_sorting_and_closing(graph: Page) -> None:
+    report = opened(graph, "flat")
+    search = report.get_by_label("Search in the report")
+    search.fill("E")
+    n = sum("e" in row[5] for row in cells(report))
+    hits = report.locator(".report-hits")
+    expect(hits).to_have_text(f"{n} hits")
+    search.press("Enter")
+    search.press("Enter")
+    expect(hits).to_have_text(f"2 of {n} hits")
+    assert "e" in text(report.locator("tr.is-here td").nth(5))
+    report.get_by_role("button", name="function", exact=True).click()
+    names = [row[5] for row in cells(report)]
+    assert names == sorted(names)
+    locate(graph, "even")
+    graph.keyboard.press("Escape")
+    expect(report).to_have_count(0)
+    expect(graph.locator(".graph-canvas")).to_be_visible()
+
+
+@pytest.mark.parametrize("kind", list(TITLES))
+def test_files_are_what_the_command_writes(
+    page: Page, served: Served, folder: Path, tmp_path: Path, kind: str
+) -> None:
+    visit(page, served, "#/callgraph", run="mesh")
+    choose(page, "Report", TITLES[kind])
+    report = page.get_by_role("region", name=TITLES[kind], exact=True)
+    with page.expect_download() as saved:
+        report.get_by_role("link", name="Save as text").click()
+    file = tmp_path / "report.txt"
+    saved.value.save_as(file)
+    assert file.read_text() == printed(folder, kind)
+    rows = report_data(expected(folder, "mesh"), kind)
+    assert json.loads(printed(folder, kind, "--json"))[kind] == rows
+    table = report.get_by_role("link", name="Save as CSV")
+    assert table.count() == (kind != "graph")
+    if kind != "graph":
+        with page.expect_download() as saved:
+            table.click()
+        saved.value.save_as(file)
+        written = tmp_path / "report.csv"
+        printed(folder, kind, "-o", str(written))
+        assert file.read_bytes() == written.read_bytes()
+
+
+def test_reports_are_accessible(graph: Page) -> None:
+    opened(graph, "graph")
+    assert critical_faults(graph) == {}
