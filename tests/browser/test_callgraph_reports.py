@@ -27,7 +27,7 @@ TITLES = {
 
 
 def printed(folder: Path, kind: str, *options: str) -> str:
-    command = [GNOMON, "callgraph", "mesh", "--report", kind, *options]
+    command = [GNOMON, "callgraph", "mesh.gnomon", "--report", kind, *options]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
@@ -37,7 +37,8 @@ def data(folder: Path, kind: str) -> list[dict[str, Any]]:
 
 
 def opened(page: Page, kind: str) -> Locator:
-    """Open a report and return it."""
+    """Open a report in a window that shows all of its rows, and return it."""
+    page.set_viewport_size({"width": 1400, "height": 3000})
     choose(page, "Report", TITLES[kind])
     report = page.get_by_role("region", name=TITLES[kind], exact=True)
     expect(report.locator("tbody tr").first).to_be_visible()
