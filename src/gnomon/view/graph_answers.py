@@ -87,7 +87,9 @@ def _graph(opened: OpenRun, asked: QueryParams) -> tuple[Run, CallGraph]:
         ("call profile", metric), lambda: call_profile_of_run(run, metric)
     )
     hidden, dropped, shown, counted = (_names(asked, name) for name in ("e", "E", "f", "F"))
-    chosen = Selection(hidden, dropped, shown, counted, by_chapter=True)
+    # With nothing left out it is the command's own graph: sums in another order break ties anew.
+    is_chosen = bool(hidden or dropped or shown or counted)
+    chosen = Selection(hidden, dropped, shown, counted, by_chapter=is_chosen)
     whole: CallGraph = opened.once(
         ("call graph", metric, chosen), lambda: call_graph(profile, chosen)
     )
