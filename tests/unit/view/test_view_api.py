@@ -23,7 +23,8 @@ from gnomon.view.session import Session
 WEB = Path(__file__).parents[3] / "src" / "gnomon" / "view" / "web"
 PARTS = ("", "/metrics", "/locations", "/tables", "/tree", "/values", "/spread", "/node",
          "/nodeOfLine", "/activity", "/order", "/matrix", "/ranks", "/sites", "/table", "/export",
-         "/source", "/lines", "/sources", "/assembly", "/callgraph")  # fmt: skip
+         "/source", "/lines", "/sources", "/assembly", "/callgraph",
+         "/callgraph/report")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
