@@ -142,7 +142,8 @@ static PyObject *callgrind_places(struct callgrind *self, PyObject *unused)
 static PyObject *callgrind_functions(struct callgrind *self, PyObject *unused)
 {
 	(void)unused;
-	return bytes_of(self->scan->functions.keys, self->scan->functions.slots.n, sizeof(struct gn_key));
+	return bytes_of(self->scan->functions.keys, self->scan->functions.slots.n,
+			sizeof(struct gn_key));
 }
 
 static PyObject *callgrind_lines(struct callgrind *self, PyObject *unused)

@@ -98,7 +98,8 @@ def displayed(page: Page, tmp_path: Path) -> set[str]:
     file = tmp_path / "graph.svg"
     saved.value.save_as(file)
     titles = re.findall(r"<title>([^\n<]*)(?:&lt;cycle \d+&gt; )?\[\d+\]", file.read_text())
-    return {title.split(" ")[0] for title in titles}
+    # A bin of samples that it shares with a function may be counted with it.
+    return {title.split(" ")[0] for title in titles} - {"frame_dummy"}
 
 
 def test_what_is_told_of_the_whole(graph: Page, folder: Path, tmp_path: Path) -> None:

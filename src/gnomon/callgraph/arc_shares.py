@@ -51,17 +51,17 @@ def arc_shares(profile: CallProfile, order: CallOrder) -> ArcShares:
     if profile.has_totals:
         total, own = _known_totals(profile, node_of, n_nodes, is_inside)
         weight = np.where(is_inside, 0.0, profile.arc_total)
-        known = path_values.added(node_of[callee], weight, n_nodes)
+        entering = path_values.added(node_of[callee], weight, n_nodes)
         # Of callgrind's files a function may have less than what its callers say: code of another
         # file that was inlined into it is taken for another function of its name.
-        share = _divided(weight, np.maximum(total, known)[node_of[callee]])
+        share = _divided(weight, np.maximum(total, entering)[node_of[callee]])
         own_share, children_share = share.copy(), share.copy()
         is_split = np.isfinite(profile.arc_own) & (node_of[callee] < n)
         arc_own = np.where(is_split, profile.arc_own, 0.0)
         own_share[is_split] = _divided(arc_own, own[node_of[callee]])[is_split]
         below = (total - own)[node_of[callee]]
         children_share[is_split] = _divided(weight - arc_own, below)[is_split]
-        outside = np.maximum(1.0 - _divided(known, total), 0.0)
+        outside = np.maximum(1.0 - _divided(entering, total), 0.0)
         outside[outside < 1e-9] = 0.0
     else:
         entered = calls[node_of[callee]].astype(np.float64)
