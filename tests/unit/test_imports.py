@@ -25,7 +25,7 @@ LAYERS = (
     ("named_tuple",),
     ("errors", "installation"),
     ("units",),
-    ("terminal_text",),
+    ("terminal_text", "csv_text"),
     ("layout",),  # the former name of terminal_text
     ("model",),
     ("metrics", "symbols"),

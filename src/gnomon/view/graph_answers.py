@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from gnomon.callgraph.reports.plain_reports import PLAIN_REPORTS, report_data, r
 from gnomon.callgraph.run_profile import call_profile_of_run
 from gnomon.callgraph.selection import Selection
 from gnomon.capabilities import readers
+from gnomon.csv_text import csv_of
 from gnomon.errors import UsageError
 from gnomon.model.array_types import Ints
 from gnomon.store import run_directory
@@ -57,22 +56,13 @@ def report(opened: OpenRun, asked: QueryParams) -> Response:
         empty: dict[str, Any] = {"members": [], "callers": [], "callees": []}
         entries = [{**empty, **entry} for entry in rows["graph"]]
         return as_json({"kind": kind, **rows, "graph": entries})
-    text = report_text(whole, kind) if form == "text" else _csv(report_data(whole, kind))
+    text = report_text(whole, kind) if form == "text" else csv_of(report_data(whole, kind))
     name = f"{kind}.{'txt' if form == 'text' else 'csv'}"
     return Response(
         text.encode(errors="backslashreplace"),
         media_type="text/plain" if form == "text" else "text/csv",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
-
-
-def _csv(rows: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    if rows:
-        writer = csv.DictWriter(text, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return text.getvalue()
 
 
 def _graph(opened: OpenRun, asked: QueryParams) -> tuple[Run, CallGraph]:

@@ -8,7 +8,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from gnomon.cli.terminal.argument_help import Parser, add_report_options
-from gnomon.cli.terminal.streams import csv_of, format_of, width_of, write_report
+from gnomon.cli.terminal.streams import format_of, width_of, write_report
+from gnomon.csv_text import csv_of
 from gnomon.errors import GnomonError, UsageError
 from gnomon.store import inlined_calls
 from gnomon.terminal_text import WIDTH
@@ -168,7 +169,7 @@ def _print_file(arguments: argparse.Namespace, opened: Run) -> int:
     """Print a source file as `gnomon report RUN source FILE` does, and return 0."""
     from gnomon.capabilities import report_parts
     from gnomon.cli.terminal.piecewise_output import write_pieces
-    from gnomon.cli.terminal.streams import csv_pieces
+    from gnomon.csv_text import csv_pieces
     from gnomon.store.reports.report_part import Request, json_pieces
 
     (part,) = (one for one in report_parts() if one.name == "source")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.callgraph.reports.plain_reports import REPORTS, report_data, report_text
 from gnomon.cli.terminal.argument_help import Parser, add_report_options
-from gnomon.cli.terminal.streams import csv_of, format_of, write_report
+from gnomon.cli.terminal.streams import format_of, write_report
+from gnomon.csv_text import csv_of
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from gnomon.cli.terminal.argument_help import Parser, add_report_options
-from gnomon.cli.terminal.streams import csv_of, format_of, width_of, write_report
+from gnomon.cli.terminal.streams import format_of, width_of, write_report
+from gnomon.csv_text import csv_of
 from gnomon.errors import UsageError
 from gnomon.terminal_text import WIDTH
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from gnomon.capabilities import readers, report_parts
 from gnomon.cli.terminal.argument_help import Parser, add_report_options
 from gnomon.cli.terminal.piecewise_output import write_pieces
-from gnomon.cli.terminal.streams import csv_pieces, format_of, width_of, write_report
+from gnomon.cli.terminal.streams import format_of, width_of, write_report
+from gnomon.csv_text import csv_pieces
 from gnomon.errors import GnomonError, UsageError
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import executors, inlined_calls

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
 
 from gnomon.errors import GnomonError
 from gnomon.terminal_text import NARROWEST, WIDTH
@@ -14,9 +12,7 @@ from gnomon.units import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import IO, Any
-
-_ROWS_AT_ONCE = 10_000
+    from typing import IO
 
 
 def is_styled(stream: IO[str]) -> bool:
@@ -50,52 +46,6 @@ def format_of(output: str | None, *, as_json: bool = False) -> str:
     """
     ending = (output or "").lower().rpartition(".")[2] if "." in (output or "") else ""
     return "json" if as_json or ending == "json" else "csv" if ending == "csv" else "text"
-
-
-def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return rows as CSV (RFC 4180): a column for each field, empty where a row has none.
-
-    Fields of a field have columns of their own.
-    """
-    flat = [_flat(row) for row in rows]
-    names = list(dict.fromkeys(name for row in flat for name in row))
-    lines = [[row.get(name) for name in names] for row in flat]
-    return _csv([names, *lines] if names else [])
-
-
-def csv_pieces(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield CSV as `csv_of` makes it; rows that are not held have plain fields, all the same."""
-    if isinstance(rows, Sequence):
-        yield csv_of(rows)
-        return
-    rest, has_head = iter(rows), False
-    while some := list(islice(rest, _ROWS_AT_ONCE)):
-        lines: list[Iterable[Any]] = [] if has_head else [some[0]]
-        yield _csv([*lines, *(row.values() for row in some)])
-        has_head = True
-
-
-def _csv(lines: Iterable[Iterable[Any]]) -> str:
-    import csv
-    import io
-
-    text = io.StringIO()
-    csv.writer(text).writerows(lines)
-    return text.getvalue()
-
-
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in row.items():
-        if isinstance(value, Mapping):
-            is_taken = row.keys() | flat.keys()
-            flat |= {inner if inner not in is_taken else f"{name} {inner}": cell
-                      for inner, cell in value.items()}  # fmt: skip
-        elif isinstance(value, list | tuple):
-            flat[name] = " ".join(map(str, value))
-        else:
-            flat[name] = value
-    return flat
 
 
 def write_report(output: str | None, text: str) -> None:

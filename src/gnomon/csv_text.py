@@ -1,0 +1,58 @@
+"""Rows of reports as CSV, for files of commands and for what the view saves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_ROWS_AT_ONCE = 10_000
+
+
+def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as CSV (RFC 4180): a column for each field, empty where a row has none.
+
+    Fields of a field have columns of their own.
+    """
+    flat = [_flat(row) for row in rows]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    lines = [[row.get(name) for name in names] for row in flat]
+    return _csv([names, *lines] if names else [])
+
+
+def csv_pieces(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield CSV as `csv_of` makes it; rows that are not held have plain fields, all the same."""
+    if isinstance(rows, Sequence):
+        yield csv_of(rows)
+        return
+    rest, has_head = iter(rows), False
+    while some := list(islice(rest, _ROWS_AT_ONCE)):
+        lines: list[Iterable[Any]] = [] if has_head else [some[0]]
+        yield _csv([*lines, *(row.values() for row in some)])
+        has_head = True
+
+
+def _csv(lines: Iterable[Iterable[Any]]) -> str:
+    import csv
+    import io
+
+    text = io.StringIO()
+    csv.writer(text).writerows(lines)
+    return text.getvalue()
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            is_taken = row.keys() | flat.keys()
+            flat |= {inner if inner not in is_taken else f"{name} {inner}": cell
+                      for inner, cell in value.items()}  # fmt: skip
+        elif isinstance(value, list | tuple):
+            flat[name] = " ".join(map(str, value))
+        else:
+            flat[name] = value
+    return flat
