@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import GnomonError, UsageError
 from gnomon.view import request_params
+from gnomon.view.recorded_run import recorded_run
 from gnomon.view.tree_answers import as_json
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 def assembly(opened: OpenRun, asked: QueryParams) -> Response:
     """Return the instructions of a function with their values: `Assembly` of the contract."""
     from gnomon.annotate.annotation import annotate, document
-    from gnomon.capabilities import readers
-    from gnomon.store.run_directory import find
 
     if opened.parts or opened.is_window:
         raise UsageError("instructions are shown of one whole run: open it by itself")
@@ -27,9 +26,8 @@ def assembly(opened: OpenRun, asked: QueryParams) -> Response:
     name, file = asked.get("function", ""), asked.get("file", "")
     if not name:
         raise UsageError("'function' is missing")
-    run = find(opened.path, readers=readers())
     try:
-        annotation = annotate(run, name, metric.name, file=file)
+        annotation = annotate(recorded_run(opened), name, metric.name, file=file)
     except UsageError:
         raise
     except GnomonError as error:

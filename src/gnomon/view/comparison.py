@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from gnomon.capabilities import readers
 from gnomon.errors import UsageError
-from gnomon.store import run_directory
 from gnomon.store.comparison.comparison_json import ComparisonDocument, document
 from gnomon.store.comparison.engine import compare
 from gnomon.store.comparison.model import ComparisonOptions
 from gnomon.store.comparison.samples import PLACES, Side
 from gnomon.view.open_run import OpenRun
+from gnomon.view.recorded_run import recorded_run
 
 PER = ("", *PLACES)
 
@@ -36,9 +35,6 @@ def compare_runs(
     for each in (baseline, other):
         if each.kind == "combined":
             raise UsageError(f"{each.title}: a combination has no repetitions to compare")
-    sides = [
-        Side(each.title, (run_directory.find(each.path, readers=readers()),))
-        for each in (baseline, other)
-    ]
+    sides = [Side(each.title, (recorded_run(each),)) for each in (baseline, other)]
     found, _ = compare(sides, ComparisonOptions(per=per, metrics=(metric,) if metric else ()))
     return document(found)

@@ -12,14 +12,13 @@ from gnomon.callgraph.call_profile import CallProfile
 from gnomon.callgraph.reports.plain_reports import PLAIN_REPORTS, report_data, report_text
 from gnomon.callgraph.run_profile import call_profile_of_run
 from gnomon.callgraph.selection import Selection
-from gnomon.capabilities import readers
 from gnomon.csv_text import csv_of
 from gnomon.errors import UsageError
 from gnomon.model.array_types import Ints
-from gnomon.store import run_directory
 from gnomon.store.run import Run
 from gnomon.view import request_params
 from gnomon.view.open_run import OpenRun
+from gnomon.view.recorded_run import recorded_run
 from gnomon.view.request_params import QueryParams
 from gnomon.view.tree_answers import as_json, packed
 
@@ -70,9 +69,7 @@ def _graph(opened: OpenRun, asked: QueryParams) -> tuple[Run, CallGraph]:
         raise UsageError(f"{opened.title}: a combination has no call graph; choose one of its runs")
     number = request_params.integer(asked, "metric", -1)
     metric = opened.metric(number).name if number >= 0 else ""
-    run: Run = opened.once(
-        "run of tables", lambda: run_directory.find(opened.path, readers=readers())
-    )
+    run = recorded_run(opened)
     profile: CallProfile = opened.once(
         ("call profile", metric), lambda: call_profile_of_run(run, metric)
     )

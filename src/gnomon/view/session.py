@@ -18,6 +18,7 @@ from gnomon.store import inlined_calls, run_directory, table_limits
 from gnomon.view import windowed_run
 from gnomon.view.database import Tables, check_regular
 from gnomon.view.open_run import MergedPart, OpenRun
+from gnomon.view.recorded_run import recorded_run
 from gnomon.view.run_metadata import Dataset
 
 AT_CALLERS = ".caller"
@@ -125,7 +126,7 @@ class Session:
             parts = [self.run(part.id) for part in opened.parts]
             data, locations = combine([self._charge(part) for part in parts])
         else:
-            run = inlined_calls.at_callers(run_directory.find(opened.path, readers=readers()))
+            run = inlined_calls.at_callers(recorded_run(opened))
             data = Dataset(opened.path, run.head, Tables.of_run(run), run.source_text)
             locations = ()
         return OpenRun(opened.id, opened.kind, opened.path, opened.title, data, locations)

@@ -1,0 +1,17 @@
+"""The run behind an open one, as reports and analyses have it."""
+
+from __future__ import annotations
+
+from gnomon.capabilities import readers
+from gnomon.store import run_directory
+from gnomon.store.run import Run
+from gnomon.view.open_run import OpenRun
+
+
+def recorded_run(opened: OpenRun) -> Run:
+    """Return the run of an open one that is no combination; of a window the whole run.
+
+    Raises:
+        RunDirectoryError: it cannot be read any more.
+    """
+    return opened.once("run", lambda: run_directory.find(opened.path, readers=readers()))
