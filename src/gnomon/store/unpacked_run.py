@@ -8,15 +8,13 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import ALL_SCHEMAS, SCHEMAS, Cell, Schema, Table
 from gnomon.store import table_limits
-from gnomon.store.parquet_writer import ParquetWriter, TableFiles, write_table
+from gnomon.store.parquet_writer import ParquetWriter, TableFiles
 from gnomon.store.run import Run
 
 Sink = Callable[[Schema, Sequence[Cell]], None]
@@ -62,26 +60,20 @@ def run_of_tables(path: Path, read: Read) -> Run:
 
     Args:
         path: the file.
-        read: reads it; those of its tables that every run may have are all there. Several with
-            rows of one table come one after the other, and are written one after the other.
+        read: reads it; several of its tables may have rows of one, in their order.
 
     Raises:
         RunDirectoryError: it cannot be read, or as `read`.
     """
-    with open_regular(path) as file, temporary_folder(path) as folder:
-        try:
-            head, tables = read(file)
-            kept = (table for table in tables if table.schema in SCHEMAS or len(table))
-            written = []
-            for schema, chunks in groupby(kept, attrgetter("schema")):
-                write_table(folder, schema, chunks)
-                written.append(schema)
-            unlinked = UnlinkedTables(folder, written)
-        except MemoryError:
-            raise RunDirectoryError(table_limits.no_memory(str(path))) from None
-        except OSError as error:
-            raise no_room(path, folder, error) from None
-    return Run(path, head, unlinked.files, unlinked)
+
+    def fill(file: IO[bytes], put: Put) -> Mapping[str, Any]:
+        head, tables = read(file)
+        for table in tables:
+            if len(table):
+                put(table)
+        return head
+
+    return run_of_pieces(path, fill)
 
 
 def run_of_pieces(path: Path, fill: FillPieces) -> Run:
