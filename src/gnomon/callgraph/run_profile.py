@@ -59,8 +59,11 @@ def call_profile_of_run(run: Run, metric: str = "") -> CallProfile:
     number = int(str(row["metric"]))
     branch = call_parts.program_branch(run, row)
     groups = call_paths.grouped(run, "function", code)
-    has_arcs = bool(run.query("SELECT 1 FROM arcs LIMIT 1"))
-    arcs = _recorded_arcs(run, number) if has_arcs else _arcs_of_paths(run, branch.values)
+    arcs = (
+        _recorded_arcs(run, number)
+        if call_paths.has_arcs(run)
+        else _arcs_of_paths(run, branch.values)
+    )
     is_function = groups.group >= 0
     functions = np.unique(np.concatenate((groups.group[is_function], arcs.caller, arcs.callee)))
     functions = functions[functions >= 0]

@@ -24,6 +24,15 @@ _KEPT = 4
 _lock = Lock()
 
 
+def has_arcs(run: Run) -> bool:
+    """Return whether a run has calls between functions in the place of call paths.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    return bool(run.query("SELECT 1 FROM arcs LIMIT 1"))
+
+
 class CallPaths(NamedTuple):
     """The paths of a run in the order of their numbers.
 

@@ -61,7 +61,7 @@ def arcs_note(run: Run) -> str:
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
-    if not run.query("SELECT 1 FROM arcs LIMIT 1"):
+    if not call_paths.has_arcs(run):
         return ""
     return "call paths were not recorded, but who calls whom was: gnomon callgraph shows it"
 

@@ -238,4 +238,4 @@ def no_totals(run: Run) -> str:
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
-    return ONLY_ARCS if run.query("SELECT 1 FROM arcs LIMIT 1") else NO_CALLS
+    return ONLY_ARCS if call_paths.has_arcs(run) else NO_CALLS
