@@ -58,22 +58,13 @@ def parser() -> argparse.ArgumentParser:
         "-z", "--display-unused-functions", dest="with_unused", action="store_true",
         help="list functions that have no value and were never called, too",
     )  # fmt: skip
-    p.add_argument(
-        "-e", dest="hidden", metavar="FUNCTION", action="append", default=[],
-        help="no entry for this function, nor for those that it alone calls",
-    )  # fmt: skip
-    p.add_argument(
-        "-E", dest="dropped", metavar="FUNCTION", action="append", default=[],
-        help="the same, and its time does not count in the call graph",
-    )  # fmt: skip
-    p.add_argument(
-        "-f", dest="shown", metavar="FUNCTION", action="append", default=[],
-        help="entries only for this function and those that it calls",
-    )  # fmt: skip
-    p.add_argument(
-        "-F", dest="counted", metavar="FUNCTION", action="append", default=[],
-        help="the same, and only their time counts in the call graph",
-    )  # fmt: skip
+    add_selection(
+        p,
+        hidden="no entry for this function, nor for those that it alone calls",
+        dropped="the same, and its time does not count in the call graph",
+        shown="entries only for this function and those that it calls",
+        counted="the same, and only their time counts in the call graph",
+    )
     p.add_argument(
         "--no-demangle", dest="is_mangled", action="store_true",
         help="names as the program of gmon.out files has them, not as people wrote them",
@@ -92,6 +83,19 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     add_report_options(p)
     return p
+
+
+def add_selection(
+    p: argparse.ArgumentParser, *, hidden: str, dropped: str, shown: str, counted: str
+) -> None:
+    """Add -e, -E, -f and -F, each with its help, which may be given several times."""
+    for letter, name, told in (
+        ("e", "hidden", hidden), ("E", "dropped", dropped), ("f", "shown", shown),
+        ("F", "counted", counted),
+    ):  # fmt: skip
+        p.add_argument(
+            f"-{letter}", dest=name, metavar="FUNCTION", action="append", default=[], help=told
+        )
 
 
 def run(arguments: argparse.Namespace) -> int:

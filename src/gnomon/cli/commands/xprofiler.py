@@ -53,14 +53,13 @@ def parser() -> argparse.ArgumentParser:
                    help="a configuration file, see the manual")  # fmt: skip
     p.add_argument("-disp_max", dest="display_max", metavar="N", default="",
                    help="show the N functions with most CPU time at first, 0 to 5000")  # fmt: skip
-    for letter, name, what in (
-        ("e", "hidden", "grey this function and what it alone calls; no entries of them"),
-        ("E", "dropped", "the same, as smallest squares whose time is zero"),
-        ("f", "shown", "grey all but this function and what it calls"),
-        ("F", "counted", "the same, as smallest squares whose time is zero"),
-    ):
-        p.add_argument(f"-{letter}", dest=name, metavar="FUNCTION", action="append", default=[],
-                       help=what)  # fmt: skip
+    callgraph.add_selection(
+        p,
+        hidden="grey this function and what it alone calls; no entries of them",
+        dropped="the same, as smallest squares whose time is zero",
+        shown="grey all but this function and what it calls",
+        counted="the same, as smallest squares whose time is zero",
+    )
     p.add_argument("-L", dest="library_paths", metavar="PATH", action="append", default=[],
                    help="where shared libraries are; gmon.out files have no functions of "
                    "these")  # fmt: skip
