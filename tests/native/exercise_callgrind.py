@@ -5,45 +5,12 @@ from __future__ import annotations
 import gc
 import sys
 import tracemalloc
+from pathlib import Path
 from random import Random
 
 from gnomon import _core
 
-WHOLE = b"""# callgrind format
-version: 1
-creator: callgrind-3.19.0
-pid: 7
-part: 1
-thread: 1
-positions: instr line
-event: Sum = Ir + 2 Dr : both
-events: Ir Dr
-
-ob=(1) /tmp/a
-fl=(1) a.c
-fn=(1) main
-0x1100 5 3 1
-+4 +1 2
-cfi=(2) b.c
-cfn=(2) solve
-calls=2 0x1200 +3
-* * 40 7
-jcnd=1/2 +8 -1
-* *
-fi=(3) a.h
-+3 7 1 1
-cfn=(3) (2)'2'(1)
-
-part: 2
-thread: 2
-events: Ir Dr
-ob=(1)
-fl=(2)
-fn=(2)
-0x1200 8 20 4
-+5 * 20 3
-totals: 40 7
-"""
+WHOLE = Path(__file__).with_name("callgrind.out").read_bytes() + b"totals: 40 7\n"
 WORDS = (b"-1", b"9" * 30, b"0x", b"(1)", b"(2)'(1)", b"\n", b"\0", b"fn=", b"*", b"+", b"calls=",
          b"events: A B C D E F G H\n")  # fmt: skip
 

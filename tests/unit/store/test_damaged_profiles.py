@@ -48,42 +48,7 @@ STACKS = (
     Stack((Frame("<module>", 1, "/src/app.py", "python"), Frame("f", 3, "/src/app.py", "python")),
           1, 101),
 )  # fmt: skip
-CALLGRIND = b"""# callgrind format
-version: 1
-creator: callgrind-3.12.0
-pid: 7
-cmd: ./a 1
-part: 1
-thread: 1
-desc: I1 cache: 32768 B
-positions: instr line
-event: Sum = Ir + 2 Dr : both
-events: Ir Dr
-
-ob=(1) /tmp/a
-fl=(1) a.c
-fn=(1) main
-0x1100 5 3 1
-+4 +1 2
-cfi=(2) b.c
-cfn=(2) solve
-calls=2 0x1200 +3
-* * 40 7
-jcnd=1/2 +8 -1
-* *
-fi=(3) a.h
-+3 7 1 1
-cfn=(3) (2)'2'(1)
-
-part: 2
-thread: 2
-events: Ir Dr
-ob=(1)
-fl=(2)
-fn=(2)
-0x1200 8 20 4
-+5 * 20 3
-"""
+CALLGRIND = (Path(__file__).parents[2] / "native" / "callgrind.out").read_bytes()
 _SOLVE, _MAIN = ("app.py", 3, "solve"), ("app.py", 9, "<module>")
 PSTATS = {
     _MAIN: (1, 1, 0.25, 1.5, {}),
