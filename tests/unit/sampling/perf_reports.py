@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
+
+import pytest
 
 from gnomon.sampling.perf_data.profile import open_perf_data
 from gnomon.store.run import Run
 
 KERNEL = "[kernel]"
 UNKNOWN = "[unknown]"
+
+
+def need_perf() -> None:
+    """Fail with the remedy where perf is missing."""
+    if not shutil.which("perf"):
+        pytest.fail("there is no perf to compare with: make setup installs it")
 
 
 class Share(NamedTuple):

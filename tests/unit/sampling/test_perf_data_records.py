@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,7 @@ from perf_data_files import (
     PerfData,
 )
 from perf_data_runs import APP, BASE, ORDERS, named, stacks, with_code, written
-from perf_reports import Share, opened, shares_of_gnomon, shares_of_perf, total
+from perf_reports import Share, need_perf, opened, shares_of_gnomon, shares_of_perf, total
 
 from gnomon.errors import RunDirectoryError
 from gnomon.sampling.perf_data import header_features, profile
@@ -67,9 +66,9 @@ def test_either_byte_order(tmp_path: Path, order: str) -> None:
     assert run.query("SELECT name, how FROM metrics") == [("cycles (sampled)", "sampled")]
 
 
-@pytest.mark.skipif(not shutil.which("perf"), reason="there is no perf to ask")
 @pytest.mark.parametrize("order", ORDERS)
 def test_perf_reads_the_same_in_either_byte_order(tmp_path: Path, order: str) -> None:
+    need_perf()
     data = with_code(order=order)
     for number in range(50):
         data.sample(BASE + 0x9000 * (number % 3), period=number, time=START + number)
@@ -326,9 +325,9 @@ def test_a_file_that_shrinks_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         opened(path)
 
 
-@pytest.mark.skipif(not shutil.which("perf"), reason="there is no perf to ask")
 @pytest.mark.parametrize("order", ORDERS)
 def test_perf_reads_the_same_branches_and_accesses(tmp_path: Path, order: str) -> None:
+    need_perf()
     data = with_code(Event(USUAL | ADDR | BRANCHES | WEIGHT, branch_type=4), order=order)
     for number in range(6):
         branch = [
@@ -360,9 +359,9 @@ def test_perf_reads_the_same_branches_and_accesses(tmp_path: Path, order: str) -
     assert told == [(weight, 77) for weight in weights]
 
 
-@pytest.mark.skipif(not shutil.which("perf"), reason="there is no perf to ask")
 @pytest.mark.parametrize("order", ORDERS)
 def test_perf_reads_the_same_values(tmp_path: Path, order: str) -> None:
+    need_perf()
     kind, form = USUAL | ID | READ, WITH_ID | GROUP
     events = (Event(kind, read_format=form, ids=(1,)),
               Event(kind, read_format=form, ids=(2,), period=0, name="faults"))  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from perf_reports import (
     Shares,
     by_module,
+    need_perf,
     opened,
     perf_report,
     shares_of_gnomon,
@@ -52,14 +52,13 @@ def recorded(path: Path, *options: str | Path) -> Path:
     command = ["perf", "record", "-q", "-o", str(path), *map(str, options)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        pytest.skip(f"perf cannot record this here: {done.stderr.strip()[:200]}")
+        pytest.fail(f"perf cannot record: {done.stderr.strip()[:200]}; run as root")
     return path
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _perf() -> None:
-    if not shutil.which("perf"):
-        pytest.skip("there is no perf")
+    need_perf()
 
 
 @pytest.fixture(scope="module")
@@ -135,8 +134,7 @@ def test_a_pipe(program: Path, tmp_path: Path) -> None:
             ["perf", "record", "-q", "-e", "cpu-clock", "-g", "-o", "-", "--", program, WORK],
             stdout=file, stderr=subprocess.PIPE, check=False,
         )  # fmt: skip
-    if done.returncode:
-        pytest.skip("perf cannot record this here")
+    assert done.returncode == 0, f"{done.stderr.decode()[:200]}; run as root"
     run = opened(path)
     for theirs, ours in matched(shares_of_perf(path), run):
         assert total(ours) == total(theirs)
@@ -234,7 +232,7 @@ def test_a_recorder_that_was_killed(program: Path, tmp_path: Path) -> None:
                 break
             try:
                 recorder.wait(0.01)
-                pytest.skip("perf cannot record this here")
+                pytest.fail("perf cannot record: run as root")
             except subprocess.TimeoutExpired:
                 pass
     finally:
