@@ -40,7 +40,7 @@ _ARRAYS: tuple[tuple[Any, str], ...] = (
     (npt.NDArray[np.float64], "Float64Array"), (npt.NDArray[np.int32], "Int32Array"),
     (npt.NDArray[np.uint32], "Uint32Array"), (npt.NDArray[np.uint8], "Uint8Array"),
 )  # fmt: skip
-_RENAMED = {"SessionRun": "Openable", "TableColumn": "Column", "MergedPart": "Part"}
+_RENAMED = {"FolderEntry": "Openable", "TableColumn": "Column", "MergedPart": "Part"}
 _WIDTH = 100
 
 

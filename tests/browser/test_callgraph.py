@@ -15,8 +15,8 @@ from browser.conftest import PROGRAMS, ran
 from browser.pages import GNOMON, Opened, Served, comes_to, text, visit
 from browser.test_accessible import critical_faults
 from gnomon.callgraph.call_graph import CallGraph, call_graph
-from gnomon.callgraph.run_profile import call_profile_of_run
-from gnomon.store import run_directory
+from gnomon.callgraph.inputs import read_inputs
+from gnomon.capabilities import readers
 
 FUNCTIONS = {"main", "even", "odd", "fibonacci", "leaf", "middle"}
 
@@ -56,8 +56,24 @@ def status(page: Page) -> tuple[int, int, int, int]:
     return first, second, third, fourth
 
 
+def path_of(folder: Path, run: str) -> str:
+    """Return the path of a run or file; a program has the name of its run."""
+    return str(folder / (run if run == "gmon.out" else f"{run}.gnomon"))
+
+
 def expected(folder: Path, run: str) -> CallGraph:
-    return call_graph(call_profile_of_run(run_directory.find(str(folder / run))))
+    """Return what `gnomon callgraph` makes of a run or file."""
+    return call_graph(read_inputs([path_of(folder, run)], readers()).profile)
+
+
+def used(whole: CallGraph) -> list[int]:
+    """Return the functions with a value or a call, those with most first."""
+    profile = whole.profile
+    called = {*profile.caller.tolist(), *profile.callee.tolist()}
+    return [
+        int(node) for node in whole.order
+        if node < whole.n_functions and (profile.own[node] > 0 or node in called)
+    ]  # fmt: skip
 
 
 def choose(page: Page, menu: str, item: str) -> None:
@@ -104,7 +120,7 @@ def displayed(page: Page, tmp_path: Path) -> set[str]:
 
 def test_what_is_told_of_the_whole(graph: Page, folder: Path, tmp_path: Path) -> None:
     whole = expected(folder, "gmon.out")
-    n, m = whole.n_functions, len(whole.profile.caller)
+    n, m = len(used(whole)), len(whole.profile.caller)
     assert status(graph) == (n, n, m, m)
     said = text(graph.locator(".graph-status"))
     assert said.startswith("program, 1 profile, CPU time ")
@@ -208,7 +224,7 @@ def test_filters_by_name_time_and_counts(graph: Page, folder: Path, tmp_path: Pa
         graph.get_by_role("button", name="OK").click()
         comes_to(graph, lambda: status(graph)[0], len(left))
         assert displayed(graph, tmp_path) == left
-    order = [whole.profile.title[node] for node in whole.order if node < whole.n_functions]
+    order = [whole.profile.title[node] for node in used(whole)]
     for label, left in (("most", set(order[:2])), ("least", set(order[-2:]))):
         choose(graph, "Filter", "Filter by CPU Time…")
         graph.get_by_label(f"Show functions consuming the {label} CPU time").check()
@@ -346,14 +362,6 @@ def test_an_address_locates_a_function(page: Page, served: Served) -> None:
     comes_to(page, lambda: facts(page).get("function", "").split(" ")[0], "fibonacci")
     # The two with most, and the one that was asked for.
     assert status(page)[0] in (2, 3)
-
-
-def test_an_address_says_of_how_many_files_it_is(page: Page, served: Served) -> None:
-    visit(page, served, "#/callgraph?files=3", run="gmon.out")
-    page.reload()
-    expect(page.locator(".graph-status")).to_contain_text("3 profiles")
-    page.evaluate("location.hash = '#/callgraph?files=-3'")
-    expect(page.locator(".graph-status")).to_contain_text("1 profile,")
 
 
 def test_nobody_is_kept_out(graph: Page) -> None:

@@ -12,8 +12,17 @@ from playwright.sync_api import Locator, Page, expect
 
 from browser.pages import GNOMON, Served, comes_to, text, visit
 from browser.test_accessible import critical_faults
-from browser.test_callgraph import choose, expected, facts, folder, graph, locate, served, status
-from gnomon.callgraph.reports.plain_reports import report_data
+from browser.test_callgraph import (
+    choose,
+    facts,
+    folder,
+    graph,
+    locate,
+    menu_of,
+    path_of,
+    served,
+    status,
+)
 
 __all__ = ["folder", "graph", "served"]
 
@@ -23,17 +32,19 @@ TITLES = {
     "index": "Function Index",
     "calls": "Function Call Summary",
     "libraries": "Library Statistics",
+    "statistics": "Function Level Statistics",
 }
 
 
-def printed(folder: Path, kind: str, *options: str) -> str:
-    command = [GNOMON, "callgraph", "mesh.gnomon", "--report", kind, *options]
+def printed(folder: Path, run: str, kind: str, *options: str) -> str:
+    command = [GNOMON, "callgraph", path_of(folder, run), "--report", kind, *options]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 def data(folder: Path, kind: str) -> list[dict[str, Any]]:
-    """Return the rows behind `gnomon callgraph --json`."""
-    return report_data(expected(folder, "gmon.out"), kind)
+    """Return the rows that `gnomon callgraph --json` prints."""
+    rows: list[dict[str, Any]] = json.loads(printed(folder, "gmon.out", kind, "--json"))[kind]
+    return rows
 
 
 def opened(page: Page, kind: str) -> Locator:
@@ -63,9 +74,9 @@ def test_flat_profile_and_index_have_the_rows_of_the_command(graph: Page, folder
     assert [(row[5], row[4], number(row[3])) for row in flat] == [
         (row["function"], f"[{row['index']}]", row["calls"]) for row in rows
     ]
-    whole = sum(row["self"] for row in rows)
+    whole = json.loads(printed(folder, "gmon.out", "flat", "--json"))["whole"]
     for shown, row in zip(flat, rows, strict=True):
-        assert abs(float(shown[0]) - 100 * row["self"] / whole) < 0.1
+        assert abs(float(shown[0]) - 100 * row["self"] / whole) < 0.01
     index = cells(opened(graph, "index"))
     assert [(row[1], row[0]) for row in index] == [
         (row["function"], f"[{row['index']}]") for row in data(folder, "index")
@@ -168,20 +179,19 @@ def test_search_sorting_and_closing(graph: Page) -> None:
     expect(graph.locator(".graph-canvas")).to_be_visible()
 
 
+@pytest.mark.parametrize("run", ["gmon.out", "mesh"])
 @pytest.mark.parametrize("kind", list(TITLES))
 def test_files_are_what_the_command_writes(
-    page: Page, served: Served, folder: Path, tmp_path: Path, kind: str
+    page: Page, served: Served, folder: Path, tmp_path: Path, kind: str, run: str
 ) -> None:
-    visit(page, served, "#/callgraph", run="mesh")
+    visit(page, served, "#/callgraph", run=run)
     choose(page, "Report", TITLES[kind])
     report = page.get_by_role("region", name=TITLES[kind], exact=True)
     with page.expect_download() as saved:
         report.get_by_role("link", name="Save as text").click()
     file = tmp_path / "report.txt"
     saved.value.save_as(file)
-    assert file.read_text() == printed(folder, kind)
-    rows = report_data(expected(folder, "mesh"), kind)
-    assert json.loads(printed(folder, kind, "--json"))[kind] == rows
+    assert file.read_text() == printed(folder, run, kind)
     table = report.get_by_role("link", name="Save as CSV")
     assert table.count() == (kind != "graph")
     if kind != "graph":
@@ -189,8 +199,21 @@ def test_files_are_what_the_command_writes(
             table.click()
         saved.value.save_as(file)
         written = tmp_path / "report.csv"
-        printed(folder, kind, "-o", str(written))
+        printed(folder, run, kind, "-o", str(written))
         assert file.read_bytes() == written.read_bytes()
+
+
+def test_statistics_of_a_function(graph: Page, folder: Path) -> None:
+    rows = {row["function"]: row for row in data(folder, "statistics")}
+    menu_of(graph, "leaf")
+    graph.get_by_role("menuitem", name="Statistics Report").click()
+    report = graph.get_by_role("region", name=TITLES["statistics"], exact=True)
+    expect(report.locator("tbody tr")).to_have_count(3)
+    shown = cells(report)
+    assert {row[0] for row in shown} == {f"leaf [{rows['leaf']['index']}]"}
+    calls = next(row for row in shown if row[1] == "calls")
+    assert number(calls[2]) == rows["leaf"]["calls_spread"]["average"]
+    assert [calls[6], calls[8]] == ["gmon.out", "gmon.out"]
 
 
 def test_reports_are_accessible(graph: Page) -> None:

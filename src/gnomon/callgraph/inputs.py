@@ -15,12 +15,20 @@ from gnomon.units import printable
 
 if TYPE_CHECKING:
     from gnomon.callgraph.gmon_profile import GmonProfile
+    from gnomon.store.run import Run
     from gnomon.store.run_files import Reader
 
     Progress = Callable[[Iterable[Path]], Iterable[Path]]
 
 _ELF = b"\x7fELF"
 USUAL_FILE = "gmon.out"
+
+
+class GmonFiles(NamedTuple):
+    """gmon.out files, one at least, and the program that wrote them."""
+
+    program: Path
+    paths: tuple[Path, ...]
 
 
 class GraphInput(NamedTuple):
@@ -61,53 +69,92 @@ def read_inputs(
         UsageError: the names do not fit together, or there is no such metric.
         RunDirectoryError: a file cannot be read, or is damaged.
     """
-    if names and _is_program(Path(names[0])):
-        paths = [Path(name) for name in names[1:]]
-        gmon = _gmon(Path(names[0]), paths, metric, progress, by_file=by_file)
-        return _gmon_input(gmon, with_unused=with_unused)
-    if names and all(_is_gmon(Path(name)) for name in names):
-        from gnomon.store.profile_files.gmon.program_search import program_beside
-
-        paths = [Path(name) for name in names]
-        gmon = _gmon(program_beside(paths[0]), paths, metric, progress, by_file=by_file)
-        return _gmon_input(gmon, with_unused=with_unused)
-    from gnomon.callgraph.merged_profiles import merged_profiles
-    from gnomon.callgraph.run_profile import call_profile_of_run
+    gmon = gmon_files(names)
+    if gmon is not None:
+        return gmon_input(gmon, metric, progress, by_file=by_file, with_unused=with_unused)
     from gnomon.store.run_directory import find
 
     runs = [find(name, readers=readers) for name in names] or [find(None, readers=readers)]
+    return runs_input(runs, metric, progress, by_file=by_file)
+
+
+def gmon_files(names: Sequence[str]) -> GmonFiles | None:
+    """Return the program and the gmon.out files that were named; None if these are others.
+
+    Args:
+        names: a program and files of it (the usual one if none is named), or such files alone.
+
+    Raises:
+        UsageError: there is no file.
+        RunDirectoryError: which program wrote them cannot be told.
+    """
+    paths = tuple(Path(name) for name in names)
+    if paths and _is_program(paths[0]):
+        if len(paths) == 1 and not Path(USUAL_FILE).is_file():
+            raise UsageError(
+                printable(
+                    f"{paths[0]}: which gmon.out files of it? There is none in this folder: a "
+                    "program that was compiled and linked with -pg writes it when it exits"
+                )
+            )
+        return GmonFiles(paths[0], paths[1:] or (Path(USUAL_FILE),))
+    if paths and all(map(_is_gmon, paths)):
+        from gnomon.store.profile_files.gmon.program_search import program_beside
+
+        return GmonFiles(program_beside(paths[0]), paths)
+    return None
+
+
+def runs_input(
+    runs: Sequence[Run], metric: str = "", progress: Progress = iter, *, by_file: bool = False
+) -> GraphInput:
+    """Return the call profile of one run, or of several together.
+
+    Args:
+        runs: one at least.
+        metric: "" for the first one.
+        progress: is given the paths and hands them on, one after the other.
+        by_file: keep what each run says of functions, too.
+
+    Raises:
+        UsageError: there is no such metric, or runs are of different ones.
+        RunDirectoryError: a run cannot be read.
+    """
+    from gnomon.callgraph.merged_profiles import file_values, merged_profiles
+    from gnomon.callgraph.run_profile import call_profile_of_run
+
     paths = [run.path for run in runs]
     by_path = dict(zip(paths, runs, strict=True))
     profiles = [call_profile_of_run(by_path[path], metric) for path in progress(paths)]
-    if len(profiles) == 1 and not by_file:
-        return GraphInput(profiles[0], ())
+    if len(profiles) == 1:
+        (profile,) = profiles
+        return GraphInput(profile, (file_values(profile, paths[0]),) if by_file else ())
     return GraphInput(*merged_profiles(profiles, paths, by_file=by_file))
 
 
-def _gmon(
-    program: Path, paths: Sequence[Path], metric: str, progress: Progress, *, by_file: bool
-) -> GmonProfile:
-    from gnomon.callgraph.gmon_profile import gmon_profile
+def gmon_input(
+    files: GmonFiles, metric: str = "", progress: Progress = iter, *, by_file: bool = False,
+    with_unused: bool = False,
+) -> GraphInput:  # fmt: skip
+    """Return the call profile of a program and its gmon.out files.
+
+    Args:
+        files: the files.
+        metric: "" or the only one that such files have.
+        progress: is given the files and hands them on, one after the other.
+        by_file: keep what each file says of functions, too.
+        with_unused: functions without a value or a call will be shown.
+
+    Raises:
+        UsageError: there is no such metric.
+        RunDirectoryError: a file cannot be read, or is damaged.
+    """
+    from gnomon.callgraph.gmon_profile import Sources, call_profile, gmon_profile
     from gnomon.model.metric import CPU_TIME
 
     if metric and metric.lower() != CPU_TIME.lower():
         raise UsageError(f"--metric {metric}: gmon.out files have {CPU_TIME} alone; leave it out")
-    if not paths:
-        usual = Path(USUAL_FILE)
-        if not usual.is_file():
-            raise UsageError(
-                printable(
-                    f"{program}: which gmon.out files of it? There is none in this folder: a "
-                    "program that was compiled and linked with -pg writes it when it exits"
-                )
-            )
-        paths = [usual]
-    return gmon_profile(program, paths, progress, by_file=by_file)
-
-
-def _gmon_input(gmon: GmonProfile, *, with_unused: bool) -> GraphInput:
-    from gnomon.callgraph.gmon_profile import Sources, call_profile
-
+    gmon = gmon_profile(files.program, files.paths, progress, by_file=by_file)
     sources = Sources.OF_ALL if with_unused else Sources.OF_USED
     return GraphInput(call_profile(gmon, sources), gmon.files, gmon)
 

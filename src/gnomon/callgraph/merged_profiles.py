@@ -73,7 +73,7 @@ def merged_profiles(
     )  # fmt: skip
     if not by_file:
         return merged, ()
-    return merged, tuple(map(_file_values, profiles, paths, places, [n] * len(profiles)))
+    return merged, tuple(map(_spread_values, profiles, paths, places, [n] * len(profiles)))
 
 
 def _spread_out(values: Floats, place: Ints, n: int) -> Floats:
@@ -120,7 +120,15 @@ def _merged_arcs(
     )  # fmt: skip
 
 
-def _file_values(profile: CallProfile, path: Path, place: Ints, n: int) -> FileValues:
+def file_values(profile: CallProfile, path: Path) -> FileValues:
+    """Return what a profile that comes from one file says of its functions."""
+    import numpy as np
+
+    n = len(profile.name)
+    return _spread_values(profile, path, np.arange(n, dtype=np.int32), n)
+
+
+def _spread_values(profile: CallProfile, path: Path, place: Ints, n: int) -> FileValues:
     import numpy as np
 
     graph = call_graph(profile)

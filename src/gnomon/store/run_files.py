@@ -240,7 +240,7 @@ READERS: tuple[Reader, ...] = (
 
 def reader_of(path: Path, readers: Sequence[Reader]) -> Reader | None:
     """Return the reader of a file, None if no reader recognises it or it does not exist."""
-    start = _start(path)
+    start = start_of(path)
     if start is None:
         return None
     for one in readers:
@@ -311,7 +311,7 @@ def stem_of(path: Path, readers: Sequence[Reader]) -> str:
     return stem or path.stem
 
 
-def _start(path: Path) -> bytes | None:
+def start_of(path: Path) -> bytes | None:
     """Return the first bytes of a file, b"" of what is no regular one; None if it is not there."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):

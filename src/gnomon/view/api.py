@@ -12,7 +12,9 @@ and what is in it. Values over repetitions are means. Typed arrays are as `packe
 |---|---|
 | `GET /api/state` | what is open, what could be opened here |
 | `GET /api/folder?path=` | runs, .viz files and folders in a folder |
+| `GET /api/folder?path=&of=profiles` | programs, gmon.out files and folders |
 | `POST /api/open {paths, combine}` | opens runs and .viz files |
+| `POST /api/profiles {program, files, config, ...}` | opens gmon.out files, see `ProfilesToLoad` |
 | `POST /api/combine {ids}` | one of several that are open, a location for each |
 | `POST /api/close {id}` | closes one, and combinations with it |
 | `GET /api/runs/ID` | the run page: head, machine, availability, warnings, capabilities |
@@ -31,6 +33,7 @@ and what is in it. Values over repetitions are means. Typed arrays are as `packe
 | `GET /api/runs/ID/sites?location=` | from where a rank calls MPI |
 | `GET /api/runs/ID/callgraph?metric=&e=&E=&f=&F=` | typed arrays: functions and calls |
 | `GET /api/runs/ID/callgraph/report?kind=&format=&...` | rows, or a file: text or csv |
+| `... &unused=yes&brief=yes&function=INDEX` | unused functions, no field texts; of statistics |
 | `GET /api/runs/ID/table?name=&metrics=&location=&sort=&order=...` | rows, see `TableWanted` |
 | `GET /api/runs/ID/export?...&format=` | what the table shows, all of it, as a file: csv or json |
 | `GET /api/runs/ID/source?file=&choice=` | a source file that the run names |
@@ -71,11 +74,13 @@ from gnomon.view import (
     time_answers,
     tree_answers,
     tree_builders,
+    xprofiler_answers,
 )
+from gnomon.view.folder_listing import FolderEntry, listing
 from gnomon.view.open_run import OpenRun
 from gnomon.view.request_params import QueryParams
 from gnomon.view.security import refused
-from gnomon.view.session import Session, SessionRun, listing
+from gnomon.view.session import Session
 from gnomon.view.tree_answers import as_json, packed
 
 _OF_THREADS = {CPU_TIME: "running", WAITING_TIME: "waiting"}
@@ -108,6 +113,7 @@ def routes(session: Session) -> list[Route]:
         Route("/api/open", _posted(api.open), methods=["POST"]),
         Route("/api/combine", _posted(api.combine), methods=["POST"]),
         Route("/api/close", _posted(api.close), methods=["POST"]),
+        Route("/api/profiles", _posted(api.profiles), methods=["POST"]),
         Route("/api/differences", _posted(api.differences), methods=["POST"]),
         Route("/api/runs/{id}/sources", _posted(api.add_sources), methods=["POST"]),
         *of_runs,
@@ -187,7 +193,7 @@ class _Api:
         )
 
     def folder(self, asked: QueryParams) -> Response:
-        folder = listing(asked.get("path", "."))
+        folder = listing(asked.get("path", "."), profiles=asked.get("of") == "profiles")
         return as_json(
             {
                 "path": folder.path,
@@ -217,6 +223,9 @@ class _Api:
     def close(self, body: Mapping[str, Any], _: str) -> Response:
         self._session.close(request_params.text(body, "id"))
         return self.state({})
+
+    def profiles(self, body: Mapping[str, Any], _: str) -> Response:
+        return xprofiler_answers.load(self._session, body)
 
     # --- one run ----------------------------------------------------------------------------------
 
@@ -391,7 +400,7 @@ def _quoted(word: str) -> str:
     return shlex.quote(word)
 
 
-def _entry(one: SessionRun) -> dict[str, Any]:
+def _entry(one: FolderEntry) -> dict[str, Any]:
     return one._asdict()
 
 

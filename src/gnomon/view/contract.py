@@ -24,10 +24,10 @@ from gnomon.view import (
     contract_sources,
 )
 from gnomon.view.data_table import TableColumn
+from gnomon.view.folder_listing import FolderEntry
 from gnomon.view.node_kinds import NodeKind
 from gnomon.view.open_run import MergedPart
 from gnomon.view.run_metadata import Location
-from gnomon.view.session import SessionRun
 
 How = Literal["counted", "scaled", "sampled", "emulated", "modelled", "estimated"]
 Grouping = Literal["region", "lines", "callers", "capability", "module", "file", "routine", "rank"]
@@ -65,7 +65,11 @@ GraphEntry = contract_callgraph.GraphEntry
 IndexRow = contract_callgraph.IndexRow
 CallPair = contract_callgraph.CallPair
 LibraryRow = contract_callgraph.LibraryRow
+FileSpread = contract_callgraph.FileSpread
+StatisticsRow = contract_callgraph.StatisticsRow
 CallGraphReport = contract_callgraph.CallGraphReport
+ProfilesToLoad = contract_callgraph.ProfilesToLoad
+LoadedProfiles = contract_callgraph.LoadedProfiles
 Division = contract_ranks.Division
 Measure = contract_ranks.Measure
 HeaviestPair = contract_ranks.HeaviestPair
@@ -102,7 +106,7 @@ class State(TypedDict):
     problems: list[str]
     """What could not be opened at the start."""
     folder: str
-    openable: list[SessionRun]
+    openable: list[FolderEntry]
     sourceFolders: list[str]
     sourcesBeforeAsking: int
     """Source files opened before the page asks (peekperf -num)."""
@@ -113,7 +117,7 @@ class Folder(TypedDict):
 
     path: str
     parent: str | None
-    entries: list[SessionRun]
+    entries: list[FolderEntry]
     truncated: bool
     """There were more entries than are listed."""
 

@@ -133,12 +133,78 @@ class LibraryRow(TypedDict):
     calls_out: int | None
 
 
+class FileSpread(TypedDict):
+    """What the files of a profile have of one quantity of a function."""
+
+    average: float
+    deviation: float
+    maximum: float
+    maximum_file: str
+    minimum: float
+    minimum_file: str
+
+
+class StatisticsRow(TypedDict):
+    """A function in the function level statistics."""
+
+    function: str
+    index: int
+    self: float
+    total: float
+    self_spread: FileSpread
+    total_spread: FileSpread
+    calls_spread: FileSpread | None
+    """None where calls were not counted."""
+
+
 class CallGraphReport(TypedDict):
     """A report of a call graph: the rows of its kind; lists of other kinds are empty."""
 
     kind: str
+    files: int
+    """Of statistics: how many files they are over."""
     flat: list[FlatRow]
     graph: list[GraphEntry]
     index: list[IndexRow]
     calls: list[CallPair]
     libraries: list[LibraryRow]
+    statistics: list[StatisticsRow]
+
+
+class ProfilesToLoad(TypedDict):
+    """What the window Load Files asks for; names of options are those of `xprofiler`."""
+
+    program: str
+    """"" for the one beside the first file."""
+    files: list[str]
+    """gmon.out files; none for the usual one of the server's folder."""
+    config: str
+    """-c; "" for none."""
+    displayMax: int | None
+    """-disp_max; None for all."""
+    hidden: list[str]
+    """-e"""
+    dropped: list[str]
+    """-E"""
+    shown: list[str]
+    """-f"""
+    counted: list[str]
+    """-F"""
+    sourcePaths: list[str]
+    """-a"""
+    libraryPaths: list[str]
+    """-L"""
+    sum: bool
+    """-s"""
+
+
+class LoadedProfiles(TypedDict):
+    """The run that was opened, and what the page starts with."""
+
+    run: str
+    displayMax: int | None
+    hidden: list[str]
+    dropped: list[str]
+    shown: list[str]
+    counted: list[str]
+    notes: list[str]

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from gnomon.callgraph.inputs import GmonFiles
 from gnomon.errors import UsageError
 from gnomon.metrics.formula import Formula
 from gnomon.model.metric import Metric
@@ -60,6 +61,7 @@ class OpenRun:
     def __init__(
         self, number: str, kind: str, path: str, title: str, data: Dataset,
         parts: tuple[MergedPart, ...] = (), base: OpenRun | None = None,
+        gmon: GmonFiles | None = None,
     ) -> None:  # fmt: skip
         self.id = number
         self.kind = kind
@@ -67,6 +69,7 @@ class OpenRun:
         self.title = title
         self.data = data
         self.parts = parts
+        self.gmon = gmon
         self._base = base
         self.inputs = FormulaInputs(data)
         self._lock = threading.RLock()

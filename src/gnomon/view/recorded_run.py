@@ -14,4 +14,13 @@ def recorded_run(opened: OpenRun) -> Run:
     Raises:
         RunDirectoryError: it cannot be read any more.
     """
-    return opened.once("run", lambda: run_directory.find(opened.path, readers=readers()))
+    return opened.once("run", lambda: _run(opened))
+
+
+def _run(opened: OpenRun) -> Run:
+    if opened.gmon is None:
+        return run_directory.find(opened.path, readers=readers())
+    from gnomon.store.profile_files.gmon.gmon_run import open_gmon
+
+    first, *others = opened.gmon.paths
+    return open_gmon(first, str(opened.gmon.program), others)

@@ -9,14 +9,15 @@ import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
+from gnomon.callgraph.inputs import GmonFiles
 from gnomon.capabilities import readers
 from gnomon.errors import GnomonError, RunDirectoryError, UsageError
-from gnomon.named_tuple import NamedTuple
-from gnomon.store import inlined_calls, run_directory, table_limits
+from gnomon.store import inlined_calls, run_directory, run_files, table_limits
+from gnomon.store.profile_files.gmon import program_search
 from gnomon.view import windowed_run
 from gnomon.view.database import Tables, check_regular
+from gnomon.view.folder_listing import absolute_of
 from gnomon.view.open_run import MergedPart, OpenRun
 from gnomon.view.recorded_run import recorded_run
 from gnomon.view.run_metadata import Dataset
@@ -24,30 +25,7 @@ from gnomon.view.run_metadata import Dataset
 AT_CALLERS = ".caller"
 _WINDOW = re.compile(r"(?P<run>[^@]*)@(?P<begin>\d{1,19})-(?P<end>\d{1,19})")
 _WINDOWS_KEPT = 8
-_ENTRIES_LIMIT = 2000
 _OPEN_LIMIT = 256
-
-
-class SessionRun(NamedTuple):
-    """Something that can be opened, or a folder to look into.
-
-    Attributes:
-        changed: when it was written, in seconds since the epoch.
-    """
-
-    path: str
-    name: str
-    kind: Literal["run", "file", "folder"]
-    changed: float
-
-
-class Listing(NamedTuple):
-    """What a folder has."""
-
-    path: str
-    parent: str | None
-    entries: tuple[SessionRun, ...]
-    truncated: bool
 
 
 class Session:
@@ -152,6 +130,10 @@ class Session:
 
     def _open(self, path: str) -> OpenRun:
         absolute = absolute_of(path)
+        reader = run_files.reader_of(Path(absolute), readers())
+        if isinstance(reader, run_files.GmonReader):
+            program = program_search.program_beside(Path(absolute))
+            return self.open_gmon(GmonFiles(program, (Path(absolute),)))
         for one in self.runs():
             if one.path == absolute or one.path == absolute + run_directory.SUFFIX:
                 return one
@@ -165,6 +147,41 @@ class Session:
         data = Dataset(str(run.path), run.head, Tables.of_run(run), run.source_text)
         title = run.path.name.removesuffix(run_directory.SUFFIX)
         return self._keep("run", str(run.path), title, data)
+
+    def open_gmon(self, gmon: GmonFiles) -> OpenRun:
+        """Open gmon.out files of a program, added up.
+
+        Raises:
+            GnomonError: one cannot be read, or there are too many runs.
+        """
+        paths = tuple(Path(absolute_of(os.fspath(path))) for path in gmon.paths)
+        gmon = GmonFiles(Path(absolute_of(os.fspath(gmon.program))), paths)
+        for opened in self.runs():
+            if opened.gmon == gmon:
+                return opened
+        from gnomon.store.profile_files.gmon.gmon_run import open_gmon
+
+        run = open_gmon(paths[0], str(gmon.program), paths[1:])
+        title = paths[0].name if len(paths) == 1 else f"{gmon.program.name}, {len(paths)} profiles"
+        data = Dataset(str(paths[0]), run.head, Tables.of_file(run), run.source_text)
+        return self._keep("file", str(paths[0]), title, data, gmon=gmon)
+
+    def search_sources(self, before: Sequence[str], behind: Sequence[str]) -> None:
+        """Look for sources in directories from now on.
+
+        Args:
+            before: they go before the place that a run names; none for those of now.
+            behind: they go after it, with those of now.
+
+        Raises:
+            UsageError: one is no directory, or has too many files.
+        """
+        from gnomon.store.source_files import Folders
+
+        for folder in behind:
+            self.folders.add(folder)
+        if before:
+            self.folders.preferred = Folders([Path(folder) for folder in before])
 
     def combine(self, numbers: Sequence[str]) -> OpenRun:
         """Return a combination of several open runs: one tree, a location for each.
@@ -185,8 +202,9 @@ class Session:
         return self._keep("combined", "", title, data, locations)
 
     def _keep(
-        self, kind: str, path: str, title: str, data: Dataset, parts: tuple[MergedPart, ...] = ()
-    ) -> OpenRun:
+        self, kind: str, path: str, title: str, data: Dataset, parts: tuple[MergedPart, ...] = (),
+        *, gmon: GmonFiles | None = None,
+    ) -> OpenRun:  # fmt: skip
         try:
             # What is wrong with it is said now, and not in the middle of a view.
             data.locations, data.metrics, data.paths, data.regions  # noqa: B018
@@ -200,7 +218,7 @@ class Session:
             if len(self._opened) >= _OPEN_LIMIT:
                 raise UsageError(f"{_OPEN_LIMIT} runs are open already; close some")
             self._numbers += 1
-            opened = OpenRun(str(self._numbers), kind, path, title, data, parts)
+            opened = OpenRun(str(self._numbers), kind, path, title, data, parts, gmon=gmon)
             self._opened[opened.id] = opened
         return opened
 
@@ -238,56 +256,3 @@ def _give_memory_back() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
     if trim is not None:
         trim(0)
-
-
-def listing(folder: str) -> Listing:
-    """Return the runs, .viz files and folders that a folder has, the latest first.
-
-    Raises:
-        RunDirectoryError: it is no folder, or cannot be read.
-    """
-    path = absolute_of(folder or ".")
-    entries: list[SessionRun] = []
-    truncated = False
-    try:
-        ends = tuple(end for reader in readers() for end in reader.suffixes)
-        with os.scandir(path) as found:
-            for entry in found:
-                kind = _kind(entry, ends)
-                if kind:
-                    if len(entries) >= _ENTRIES_LIMIT:
-                        truncated = True
-                        break
-                    entries.append(
-                        SessionRun(entry.path, _shown(entry.name), kind, entry.stat().st_mtime)
-                    )
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "no name of a folder"
-        raise RunDirectoryError(f"{path}: cannot be listed: {why}") from None
-    order = {"run": 0, "file": 1, "folder": 2}
-    entries.sort(
-        key=lambda one: (order[one.kind], one.name if one.kind == "folder" else "", -one.changed)
-    )
-    parent = os.path.dirname(path)  # noqa: PTH120
-    return Listing(path, parent if parent != path else None, tuple(entries), truncated)
-
-
-def absolute_of(path: str) -> str:
-    """Return where a path leads that a user typed; `~name` without such a user is a name."""
-    # Path's own expanduser() raises an error that is no OSError.
-    return os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111
-
-
-def _shown(name: str) -> str:
-    return name.encode(errors="backslashreplace").decode()
-
-
-def _kind(entry: os.DirEntry[str], ends: tuple[str, ...]) -> Literal["run", "file", "folder", ""]:
-    try:
-        if entry.is_dir():
-            if entry.name.endswith(run_directory.SUFFIX):
-                return "run" if (Path(entry.path) / "run.json").is_file() else ""
-            return "" if entry.name.startswith(".") else "folder"
-        return "file" if entry.name.lower().endswith(ends) and entry.is_file() else ""
-    except OSError:
-        return ""

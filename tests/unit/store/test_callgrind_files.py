@@ -95,6 +95,16 @@ def test_the_example_of_the_specification(tmp_path: Path) -> None:
         ]  # fmt: skip
 
 
+def test_a_cache_without_a_name_is_of_no_event(tmp_path: Path) -> None:
+    file = tmp_path / "callgrind.out"
+    content = (
+        b"# callgrind format\ncreator: callgrind-3.19.0\ndesc:  cache: 32 B\nevents: Ir\n\n"
+        b"fn=main\n16 20\n\ntotals: 20\n"
+    )
+    file.write_bytes(content)
+    assert "32 B" not in str(open_callgrind(file).query("SELECT description FROM metrics"))
+
+
 def test_reports_of_call_paths_name_the_command_for_arcs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

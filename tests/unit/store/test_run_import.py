@@ -24,7 +24,8 @@ from gnomon.store import run_directory, run_files
 from gnomon.store.run import Run
 from gnomon.store.run_files import READERS, Reader
 from gnomon.store.run_import import import_file
-from gnomon.view.session import Session, listing
+from gnomon.view.folder_listing import listing
+from gnomon.view.session import Session
 
 ROWS: list[Row] = [("app", "f", "a.c", 3, (600, 6, 1, 0)), ("app", "g", "b.c", 9, (400, 4, 0, 2))]
 

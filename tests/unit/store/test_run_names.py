@@ -11,7 +11,8 @@ from gnomon.errors import RunDirectoryError, UsageError
 from gnomon.model.tables import REGIONS, SCHEMAS
 from gnomon.store import profile_query, run_directory
 from gnomon.store.profile_query import Profile
-from gnomon.view.session import Session, listing
+from gnomon.view.folder_listing import listing
+from gnomon.view.session import Session
 
 ROWS = [
     ("app", "solve", "/src/solve.c", 4, (40, 3, 2, 1)),

@@ -14,6 +14,7 @@ from gnomon.errors import GnomonError, UsageError
 from gnomon.units import printable
 
 if TYPE_CHECKING:
+    from gnomon.callgraph.inputs import GmonFiles
     from gnomon.view.server import Address
 
 _EPILOG = """\
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def serve(
     arguments: argparse.Namespace, paths: Sequence[str], *, combined: bool, asking: int,
-    page: str = "", preferred: Sequence[Path] = (),
+    page: str = "", preferred: Sequence[Path] = (), gmon: GmonFiles | None = None,
 ) -> int:  # fmt: skip
     """Open the named runs, print the address, and answer until a signal arrives.
 
@@ -85,6 +86,7 @@ def serve(
         asking: source files that the page opens before it asks.
         page: that the address names, as "#/table"; "" for the first one.
         preferred: where sources are looked for before the places that runs name.
+        gmon: gmon.out files of a program, shown instead of runs.
 
     Raises:
         GnomonError: nothing of it can be opened, or the server cannot start.
@@ -100,7 +102,10 @@ def serve(
         sources=list(map(Path, arguments.sources)), preferred_sources=preferred,
         sources_before_asking=asking,
     )  # fmt: skip
-    _open(session.open, session.problems, paths, combined=combined)
+    if gmon is not None:
+        session.open_gmon(gmon)
+    else:
+        _open(session.open, session.problems, paths, combined=combined)
     for problem in session.problems:
         print(f"gnomon view: {printable(problem)}", file=sys.stderr)
     server = Server(session, arguments.port)

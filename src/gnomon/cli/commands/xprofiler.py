@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,61 +76,54 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: an option or a file name makes no sense.
         GnomonError: a file cannot be read or written, or the server not start.
     """
+    from gnomon.callgraph.xprofiler_settings import check_library_paths, source_places
+
     settings = _settings(arguments)
-    for name in settings.library_paths:
-        if not Path(name).is_dir():
-            raise UsageError(f"-L {name}: there is no such directory")
+    check_library_paths(settings.library_paths)
     if arguments.reports:
         return _print_reports(arguments, settings)
-    before, behind = _places(settings.source_paths)
-    arguments.sources = [*arguments.sources, *behind]
-    preferred = [Path(place) for place in before]
+    places = source_places(settings.source_paths)
+    arguments.sources = [*arguments.sources, *places.behind]
+    preferred = [Path(place) for place in places.before]
     if not arguments.files:
         if arguments.sum:
             raise UsageError(f"-s: which files? {_SUM} is the sum of those that are named")
-        return view.serve(arguments, [], combined=False, asking=0, page="#/callgraph",
+        return view.serve(arguments, [], combined=False, asking=0, page="#/callgraph?load=yes",
                           preferred=preferred)  # fmt: skip
-    read = _read(arguments)
+    from gnomon.callgraph.inputs import gmon_files
+
+    gmon = gmon_files(arguments.files)
+    if gmon is None and len(arguments.files) > 1:
+        raise UsageError("several profiles that are no gmon.out files: use gnomon view")
     if arguments.sum:
-        callgraph.write_sum(read)
-    with tempfile.TemporaryDirectory(prefix="gnomon-xprofiler-") as folder:
-        return view.serve(
-            arguments, [str(_shown_file(arguments, read, Path(folder)))], combined=False,
-            asking=0, page=f"#/callgraph{_query(settings, len(arguments.files) - 1)}",
-            preferred=preferred,
-        )  # fmt: skip
+        callgraph.write_sum(_read(arguments))
+    return view.serve(
+        arguments, [] if gmon else arguments.files, combined=False, asking=0, gmon=gmon,
+        page=f"#/callgraph{_query(arguments, settings)}", preferred=preferred,
+    )  # fmt: skip
 
 
 def _settings(arguments: argparse.Namespace) -> XprofilerSettings:
     """Return what the configuration file says, and the command line beside it."""
     from gnomon.callgraph.selection import Selection
-    from gnomon.callgraph.xprofiler_settings import XprofilerSettings, display_max, read_settings
+    from gnomon.callgraph.xprofiler_settings import (
+        XprofilerSettings,
+        display_max,
+        with_configuration,
+    )
 
-    typed = display_max(arguments.display_max) if arguments.display_max else None
-    read = read_settings(Path(arguments.config)) if arguments.config else XprofilerSettings()
-    if arguments.config and typed is not None:
-        print("xprofiler: note: -disp_max is ignored: -c names a configuration", file=sys.stderr)
-    own = read.selection
-    return XprofilerSettings(
-        read.display_max if arguments.config else typed,
-        Selection(
-            (*own.hidden, *arguments.hidden), (*own.dropped, *arguments.dropped),
-            (*own.shown, *arguments.shown), (*own.counted, *arguments.counted), by_chapter=True,
-        ),
-        (*read.source_paths, *arguments.source_paths),
-        (*read.library_paths, *arguments.library_paths),
+    most = display_max(arguments.display_max) if arguments.display_max else None
+    selection = Selection(
+        tuple(arguments.hidden), tuple(arguments.dropped), tuple(arguments.shown),
+        tuple(arguments.counted), by_chapter=True,
     )  # fmt: skip
-
-
-def _places(paths: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Return the directories before the default place and those behind it."""
-    from gnomon.callgraph.xprofiler_settings import DEFAULT_PLACE
-
-    places = [place for some in paths for place in some.split(":") if place]
-    if DEFAULT_PLACE not in places:
-        return [], places
-    at = places.index(DEFAULT_PLACE)
-    return places[:at], [place for place in places[at + 1 :] if place != DEFAULT_PLACE]
+    typed = XprofilerSettings(
+        most, selection, tuple(arguments.source_paths), tuple(arguments.library_paths)
+    )
+    settings, notes = with_configuration(arguments.config, typed)
+    for note in notes:
+        print(f"xprofiler: note: {note}", file=sys.stderr)
+    return settings
 
 
 def _read(arguments: argparse.Namespace) -> GraphInput:
@@ -143,24 +134,7 @@ def _read(arguments: argparse.Namespace) -> GraphInput:
     return read_inputs(arguments.files, readers(), "", file_progress)
 
 
-def _shown_file(arguments: argparse.Namespace, read: GraphInput, folder: Path) -> Path:
-    """Return what the page is to show: the file, or the sum of several."""
-    from gnomon.callgraph.gmon_profile import sum_bytes
-    from gnomon.store.profile_files.gmon.program_search import VARIABLE
-
-    if read.gmon is None:
-        if len(arguments.files) > 1:
-            raise UsageError("several profiles that are no gmon.out files: use gnomon view")
-        return Path(arguments.files[0])
-    os.environ[VARIABLE] = str(read.gmon.program.path.absolute())
-    if read.gmon.n_files == 1:
-        return Path(arguments.files[-1] if len(arguments.files) > 1 else "gmon.out")
-    total = folder / _SUM
-    total.write_bytes(sum_bytes(read.gmon))
-    return total
-
-
-def _query(settings: XprofilerSettings, n_files: int) -> str:
+def _query(arguments: argparse.Namespace, settings: XprofilerSettings) -> str:
     from urllib.parse import urlencode
 
     selection = settings.selection
@@ -169,8 +143,8 @@ def _query(settings: XprofilerSettings, n_files: int) -> str:
     words = {name: "\n".join(names) for name, names in lists.items() if names}
     if settings.display_max is not None:
         words["max"] = str(settings.display_max)
-    if n_files > 1:
-        words["files"] = str(n_files)
+    words |= {"brief": "yes"} if arguments.brief else {}
+    words |= {"unused": "yes"} if arguments.with_unused else {}
     return f"?{urlencode(words)}" if words else ""
 
 

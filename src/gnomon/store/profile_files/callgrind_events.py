@@ -229,8 +229,10 @@ def _described(event: Event, how: How, origin: Origin) -> tuple[str, str, float,
     if how is How.EMULATED and event.name in VALGRIND:
         name, meaning = VALGRIND[event.name]
         simulated = "" if event.name in _EXACT else " (simulated)"
-        cache = origin.caches.get(_CACHES.get(event.name[:2], ""), "")
-        more = f", {_CACHES[event.name[:2]]}: {cache}" if cache else ""
+        level = _CACHES.get(event.name[:2], "")
+        # A damaged file may have a cache without a name.
+        cache = origin.caches.get(level, "") if level else ""
+        more = f", {level}: {cache}" if cache else ""
         return name, "", 1.0, f"{meaning}{simulated}; {event.name} of Valgrind{more}"
     told = told or _OTHERS.get(event.name, "") or _MEASURED.get(event.name, "")
     name, unit, factor = unit_and_factor(event.name)

@@ -1,4 +1,4 @@
-"""A gmon.out file as a run: samples and arcs of the functions of its program.
+"""gmon.out files as a run: samples and arcs of the functions of their program.
 
 Samples have no callers: each line that has some is a path of its own below the program. What calls
 came to the file does not say; `gnomon callgraph` estimates it.
@@ -17,7 +17,7 @@ from gnomon.store.profile_files.gmon import function_times, gmon_sum
 from gnomon.store.profile_files.gmon.gmon_file import FORMAT, SECONDS, parse
 from gnomon.store.profile_files.gmon.program_search import program_beside
 from gnomon.store.profile_files.stack_tables import ROOT, Frame, Place, Quantity, StackTables
-from gnomon.store.unpacked_run import run_of_tables
+from gnomon.store.unpacked_run import open_regular, run_of_tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,36 +29,45 @@ if TYPE_CHECKING:
 _NO_RATE = "the file does not say how many samples a second has: 100 are assumed"
 
 
-def open_gmon(path: Path, program: str = "") -> Run:
-    """Return a gmon.out file as a run.
+def open_gmon(path: Path, program: str = "", others: Sequence[Path] = ()) -> Run:
+    """Return a gmon.out file, or the sum of several, as a run.
 
     Args:
         path: the file.
         program: that wrote it; "" to look for it.
+        others: further files of the program.
 
     Raises:
-        RunDirectoryError: the file or its program cannot be read, or the file is damaged.
+        RunDirectoryError: a file or its program cannot be read, or a file is damaged.
     """
     wrote_it = Path(program) if program else program_beside(path)
-    return run_of_tables(path, partial(read_gmon_run, path, wrote_it))
+    return run_of_tables(path, partial(read_gmon_run, path, wrote_it, others=others))
 
 
 def read_gmon_run(
-    path: Path, program_path: Path, file: IO[bytes]
+    path: Path, program_path: Path, file: IO[bytes], *, others: Sequence[Path] = ()
 ) -> tuple[dict[str, Any], list[Table]]:
-    """Return the head of the run that a file stands for, and its tables.
+    """Return the head of the run that files stand for, and its tables.
 
     Args:
         path: to be named in errors.
         program_path: the program that wrote it.
         file: the content.
+        others: files to be added.
 
     Raises:
-        RunDirectoryError: the file or its program cannot be read, or the file is damaged.
+        RunDirectoryError: a file or its program cannot be read, or a file is damaged.
     """
     program = function_times.program_of(program_path)
     content = profile_file.whole_content(path, file, FORMAT)
     gmon = gmon_sum.checked(parse(path, content, program.layout), path)
+    if others:
+        total = gmon_sum.GmonSum(path, gmon)
+        for other in others:
+            with open_regular(other) as further:
+                content = profile_file.whole_content(other, further, FORMAT)
+            total.add(other, parse(other, content, program.layout))
+        gmon = total.file()
     warnings = [] if gmon.says_rate else [_NO_RATE]
     tables = _Tables(path, program, gmon).tables()
     return profile_file.head([str(program_path)], producer="gprof", warnings=warnings), tables

@@ -11,6 +11,7 @@ import type {
   Folder,
   Grouping,
   LineValues,
+  LoadedProfiles,
   Location,
   Measure,
   MessageMatrix,
@@ -19,6 +20,7 @@ import type {
   NodeDifferences,
   NodeOfLine,
   OpenResult,
+  ProfilesToLoad,
   RankSites,
   RankValues,
   Run,
@@ -115,9 +117,14 @@ async function getArrays<T>(path: string, query: Query, signal?: AbortSignal): P
 
 export const getState = () => getJson<State>("api/state");
 export const getFolder = (path: string) => getJson<Folder>("api/folder", { path });
+/** Programs, gmon.out files and folders. */
+export const getProfileFolder = (path: string) => getJson<Folder>("api/folder", { path, of: "profiles" });
 /** Opens run directories and .viz files; with `combine`, as one run. */
 export const openPaths = (paths: string[], combine = false) =>
   postJson<OpenResult>("api/open", { paths, combine });
+/** Opens gmon.out files of a program, with the options of xprofiler. */
+export const loadProfiles = (wanted: ProfilesToLoad) =>
+  postJson<LoadedProfiles>("api/profiles", { ...wanted });
 export const closeRun = (id: string) => postJson<State>("api/close", { id });
 /** Combines open runs into one: a single tree, with a location for each run. */
 export const combineRuns = (ids: string[]) => postJson<RunTitle>("api/combine", { ids });
@@ -200,16 +207,24 @@ export interface GraphQuery {
   f?: string | undefined;
   F?: string | undefined;
 }
+export interface ReportQuery extends GraphQuery {
+  /** "yes": functions that have no value and were never called are in it, too. */
+  unused?: string | undefined;
+  /** "yes": files are without the texts that tell what fields mean. */
+  brief?: string | undefined;
+  /** Index of the only function whose statistics are wanted. */
+  function?: number | undefined;
+}
 /** Functions and the calls between them. */
 export const getCallGraph = (id: string, query: GraphQuery) =>
   getArrays<CallGraphData>(`api/runs/${id}/callgraph`, { ...query });
 
-export type ReportKind = "flat" | "graph" | "index" | "calls" | "libraries";
+export type ReportKind = "flat" | "graph" | "index" | "calls" | "libraries" | "statistics";
 /** The rows of a report of the call graph. */
-export const getReport = (id: string, kind: ReportKind, query: GraphQuery) =>
+export const getReport = (id: string, kind: ReportKind, query: ReportQuery) =>
   getJson<CallGraphReport>(`api/runs/${id}/callgraph/report`, { kind, ...query });
 /** Address of a report as a file to save, as `gnomon callgraph` writes it. */
-export const reportUrl = (id: string, kind: ReportKind, query: GraphQuery, format: "text" | "csv") =>
+export const reportUrl = (id: string, kind: ReportKind, query: ReportQuery, format: "text" | "csv") =>
   requestUrl(`api/runs/${id}/callgraph/report`, { kind, format, ...query });
 
 export interface TableQuery {

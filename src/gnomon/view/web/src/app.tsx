@@ -7,6 +7,7 @@ import type { Grouping, RunTitle } from "./api";
 import { CallGraphPage } from "./callgraph-page";
 import { CompareView } from "./compare-view";
 import { loadTree, notifyStateChanged, useLocations, useMetrics, useServerState, useRun } from "./api-cache";
+import { LoadFilesDialog } from "./callgraph/load-files";
 import { HelpDialog } from "./help-dialog";
 import { chargedId } from "./inlined-choice";
 import { useShortcuts } from "./shortcuts";
@@ -48,7 +49,7 @@ export function App() {
   const opened = useServerState();
   const { view, params } = useRoute();
   const theme = useTheme();
-  const [dialog, setDialog] = useState<"" | "open" | "help">("");
+  const [dialog, setDialog] = useState<"" | "open" | "load" | "help">(params["load"] ? "load" : "");
   const runs = opened.value?.runs ?? [];
   const title = runs.find((run) => run.id === params["run"]) ?? runs[0];
   const baseline = runs.find((run) => run.id === params["vs"] && run.id !== title?.id);
@@ -103,7 +104,7 @@ export function App() {
       </header>
       <main class="view">
         {opened.error && <p class="trouble">{opened.error}</p>}
-        {opened.value && !title && <NoRuns problems={opened.value.problems} onOpen={() => setDialog("open")} />}
+        {opened.value && !title && <NoRuns problems={opened.value.problems} onOpen={setDialog} />}
         {title && (
           <CurrentView
             view={view}
@@ -116,6 +117,9 @@ export function App() {
       </main>
       {dialog === "open" && opened.value && (
         <OpenDialog state={opened.value} onClose={() => setDialog("")} />
+      )}
+      {dialog === "load" && opened.value && (
+        <LoadFilesDialog folder={opened.value.folder} onClose={() => setDialog("")} />
       )}
       {dialog === "help" && <HelpDialog onClose={() => setDialog("")} />}
     </div>
@@ -214,7 +218,7 @@ function BaselinePicker(props: {
 }
 
 
-function NoRuns({ problems, onOpen }: { problems: readonly string[]; onOpen: () => void }) {
+function NoRuns({ problems, onOpen }: { problems: readonly string[]; onOpen: (which: "open" | "load") => void }) {
   return (
     <div class="nothing">
       {problems.map((problem) => (
@@ -224,8 +228,11 @@ function NoRuns({ problems, onOpen }: { problems: readonly string[]; onOpen: () 
       ))}
       <p>No run is open. Open one that is here, or measure a program first:</p>
       <pre>gnomon run -- program</pre>
-      <button type="button" onClick={onOpen}>
+      <button type="button" onClick={() => onOpen("open")}>
         Open…
+      </button>{" "}
+      <button type="button" onClick={() => onOpen("load")}>
+        Load gmon.out files…
       </button>
     </div>
   );

@@ -41,6 +41,15 @@ export interface Column {
   shows: "" | "symbol" | "path" | "number" | "moment";
 }
 
+/** Something that can be opened, or a folder to look into. */
+export interface Openable {
+  path: string;
+  name: string;
+  kind: "run" | "file" | "folder" | "program" | "profile";
+  /** When it was written, in seconds since the epoch. */
+  changed: number;
+}
+
 /** A kind of nodes. */
 export interface NodeKind {
   /** What one is. */
@@ -76,15 +85,6 @@ export interface Location {
   tid: number;
   name: string;
   title: string;
-}
-
-/** Something that can be opened, or a folder to look into. */
-export interface Openable {
-  path: string;
-  name: string;
-  kind: "run" | "file" | "folder";
-  /** When it was written, in seconds since the epoch. */
-  changed: number;
 }
 
 /** One of the runs, or several that are taken as one. */
@@ -402,14 +402,76 @@ export interface LibraryRow {
   calls_out: number | null;
 }
 
+/** What the files of a profile have of one quantity of a function. */
+export interface FileSpread {
+  average: number;
+  deviation: number;
+  maximum: number;
+  maximum_file: string;
+  minimum: number;
+  minimum_file: string;
+}
+
+/** A function in the function level statistics. */
+export interface StatisticsRow {
+  function: string;
+  index: number;
+  self: number;
+  total: number;
+  self_spread: FileSpread;
+  total_spread: FileSpread;
+  /** None where calls were not counted. */
+  calls_spread: FileSpread | null;
+}
+
 /** A report of a call graph: the rows of its kind; lists of other kinds are empty. */
 export interface CallGraphReport {
   kind: string;
+  /** Of statistics: how many files they are over. */
+  files: number;
   flat: FlatRow[];
   graph: GraphEntry[];
   index: IndexRow[];
   calls: CallPair[];
   libraries: LibraryRow[];
+  statistics: StatisticsRow[];
+}
+
+/** What the window Load Files asks for; names of options are those of `xprofiler`. */
+export interface ProfilesToLoad {
+  /** "" for the one beside the first file. */
+  program: string;
+  /** Gmon.out files; none for the usual one of the server's folder. */
+  files: string[];
+  /** -c; "" for none. */
+  config: string;
+  /** -disp_max; None for all. */
+  displayMax: number | null;
+  /** -e */
+  hidden: string[];
+  /** -E */
+  dropped: string[];
+  /** -f */
+  shown: string[];
+  /** -F */
+  counted: string[];
+  /** -a */
+  sourcePaths: string[];
+  /** -L */
+  libraryPaths: string[];
+  /** -s */
+  sum: boolean;
+}
+
+/** The run that was opened, and what the page starts with. */
+export interface LoadedProfiles {
+  run: string;
+  displayMax: number | null;
+  hidden: string[];
+  dropped: string[];
+  shown: string[];
+  counted: string[];
+  notes: string[];
 }
 
 /** A sender and a receiver. */

@@ -13,7 +13,7 @@ export interface Route {
 
 /** Parameters that name something of one run: of another they mean nothing. */
 export const OF_ONE_RUN = Object.fromEntries(
-  ["node", "of", "file", "line", "location", "window", "frame", "zoom", "panel", "middle", "mzoom", "rpart", "rank", "rsort", "strips", "locate", "max", "e", "E", "f", "F", "gmetric"].map((name) => [name, null]),
+  ["node", "of", "file", "line", "location", "window", "frame", "zoom", "panel", "middle", "mzoom", "rpart", "rank", "rsort", "strips", "locate", "max", "e", "E", "f", "F", "gmetric", "brief", "unused", "load"].map((name) => [name, null]),
 );
 
 type ParamChanges = Readonly<Record<string, string | number | null | undefined>>;

@@ -86,16 +86,13 @@ interface StatusProps {
   model: GraphModel;
   shown: Displayed;
   arcs: number;
-  /** Of how many files xprofiler made the sum; undefined where the run itself says it. */
-  files: string | undefined;
 }
 
-export function GraphStatus({ model, shown, arcs, files }: StatusProps) {
+export function GraphStatus({ model, shown, arcs }: StatusProps) {
   const { data } = model;
-  const n = files && /^[1-9]\d{0,6}$/.test(files) ? Number(files) : data.files;
   return (
     <p class="graph-status" role="status">
-      <b>{data.program}</b>, {plural(n, "profile")}, {data.metric} {formatQuantity(data.whole, data.unit)} ({data.how});{" "}
+      <b>{data.program}</b>, {plural(data.files, "profile")}, {data.metric} {formatQuantity(data.whole, data.unit)} ({data.how});{" "}
       {formatNumber(shown.functions.size)} of {plural(data.n, "function")} and {formatNumber(arcs)} of {plural(data.caller.length, "call")} displayed
     </p>
   );

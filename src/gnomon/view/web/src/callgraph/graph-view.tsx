@@ -2,8 +2,8 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { getCallGraph, type GraphQuery, type ReportKind } from "../api";
-import { useLoaded } from "../api-cache";
+import { getCallGraph, type ReportKind, type ReportQuery } from "../api";
+import { useLoaded, useServerState } from "../api-cache";
 import { useBoxSize } from "../box-size";
 import { Menu } from "../menu";
 import { MetricChoice } from "../metric-picker";
@@ -22,6 +22,7 @@ import { GraphMenu, type MenuItem } from "./graph-menu";
 import { functionLabel, GraphModel } from "./graph-model";
 import { GraphOverview } from "./graph-overview";
 import { makePicture, type Picture } from "./graph-picture";
+import { LoadFilesDialog } from "./load-files";
 import { ReportPane } from "./report-pane";
 import { REPORT_TITLES, type ReportRow } from "./report-rows";
 import { CanvasSurface, SvgSurface } from "./graph-surfaces";
@@ -35,20 +36,21 @@ export function GraphView(props: ViewProps) {
   const { params } = useRoute();
   const metric = metrics.find((one) => one.name === params["gmetric"]);
   const options = { metric: metric?.metric, e: params["e"], E: params["E"], f: params["f"], F: params["F"] };
+  const ofReports = { ...options, brief: params["brief"], unused: params["unused"] };
   const loaded = useLoaded(`${run.id}/callgraph/${JSON.stringify(options)}`, async () => new GraphModel(await getCallGraph(run.id, options)));
   const before = useLoaded(baseline ? `${baseline.id}/callgraph` : null, async () => new GraphModel(await getCallGraph(baseline!.id, {})));
   if (loaded.error) return <p class="trouble">{loaded.error}</p>;
   if (!loaded.value) return <p class="waiting">reading the calls</p>;
-  return <GraphPane key={`${run.id}/${params["gmetric"] ?? ""}`} {...props} query={options} model={loaded.value} before={before.value} />;
+  return <GraphPane key={`${run.id}/${params["gmetric"] ?? ""}/${params["max"] ?? ""}`} {...props} query={ofReports} model={loaded.value} before={before.value} />;
 }
 
 interface PaneProps extends ViewProps {
-  readonly query: GraphQuery;
+  readonly query: ReportQuery;
   readonly model: GraphModel;
   readonly before: GraphModel | null;
 }
 
-type Open = "" | "name" | "cpu" | "calls" | "locate" | "settings";
+type Open = "" | "load" | "name" | "cpu" | "calls" | "locate" | "settings";
 
 function firstDisplayed(model: GraphModel, most: string | undefined): Displayed {
   const n = most !== undefined && /^\d+$/.test(most) ? Number(most) : model.n > AT_FIRST ? OF_MANY : model.n;
@@ -58,6 +60,7 @@ function firstDisplayed(model: GraphModel, most: string | undefined): Displayed 
 function GraphPane({ query, model, before, metrics, run }: PaneProps) {
   const { params } = useRoute();
   const theme = useTheme();
+  const state = useServerState();
   const [box, width, height] = useBoxSize<HTMLDivElement>();
   const [shown, setShown] = useState<Displayed>(() => firstDisplayed(model, params["max"]));
   const [isClustered, setClustered] = useState(true);
@@ -69,6 +72,12 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
   const [menu, setMenu] = useState<{ target: Target; x: number; y: number } | null>(null);
   const [dialog, setDialog] = useState<Open>("");
   const [report, setReport] = useState<ReportKind | null>(null);
+  /** The only function whose statistics are wanted, -1 for all. */
+  const [ofFunction, setOfFunction] = useState(-1);
+  const openReport = (kind: ReportKind, f = -1) => {
+    setReport(kind);
+    setOfFunction(f);
+  };
   const [hasOverview, setOverview] = useState(false);
   const usual = useMemo<GraphSettings>(() => ({ box: graphColours().box, arc: graphColours().arc, largest: 110 }), [theme]);
   const [settings, setSettings] = useState<GraphSettings | null>(() => savedSettings());
@@ -184,6 +193,7 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
       null,
       { label: "Hide This Function", act: () => show(without(shown, [f])) },
       { label: "Locate Function", act: () => chooseFunction(f) },
+      { label: "Statistics Report", act: () => openReport("statistics", f) },
       { label: "Show Source Code", isOff: !model.data.sources[model.data.source[f]!], act: () => openSource(f) },
     ];
   };
@@ -195,6 +205,7 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
   return (
     <div class={report ? "graph-view has-report" : "graph-view"}>
       <div class="tools graph-tools">
+        <MenuOf name="File" items={[["Load Files…", () => setDialog("load")]]} />
         <MenuOf name="View" items={[
           ["Overview", () => setOverview(!hasOverview)], ["Zoom In", () => setSight(zoomed(seen, 1.5))],
           ["Zoom Out", () => setSight(zoomed(seen, 1 / 1.5))], ["Whole Graph", () => setSight(null)],
@@ -207,7 +218,7 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
           ["Filter by Function Names…", () => setDialog("name")], ["Filter by CPU Time…", () => setDialog("cpu")],
           ["Filter by Call Counts…", () => setDialog("calls")],
         ]} />
-        <MenuOf name="Report" items={REPORT_TITLES.map(([kind, title]) => [title, () => setReport(kind)])} />
+        <MenuOf name="Report" items={REPORT_TITLES.map(([kind, title]) => [title, () => openReport(kind)])} />
         <MenuOf name="Utility" items={[["Locate Function By Name…", () => setDialog("locate")]]} />
         <MetricChoice metrics={metrics.filter((one) => one.additive)} chosen={model.data.metric} onChoose={(name) => setParams({ gmetric: name })} />
       </div>
@@ -227,11 +238,13 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
       </div>
       {report && (
         <ReportPane
-          key={report} runId={run.id} kind={report} query={query} model={model} isDisplayed={isDisplayed} onLocate={locateRow}
+          key={`${report}/${ofFunction}`} runId={run.id} kind={report} model={model}
+          query={ofFunction < 0 ? query : { ...query, function: model.data.index[ofFunction] }} isDisplayed={isDisplayed} onLocate={locateRow}
           onSource={openSource} onClose={() => setReport(null)}
         />
       )}
-      <GraphStatus model={model} shown={shown} arcs={nArcs} files={params["files"]} />
+      <GraphStatus model={model} shown={shown} arcs={nArcs} />
+      {dialog === "load" && <LoadFilesDialog folder={state.value?.folder ?? "."} onClose={() => setDialog("")} />}
       {dialog === "name" && <NameDialog model={model} onClose={() => setDialog("")} onApply={(words, mode) => show(byName(model, shown, words, mode))} />}
       {dialog === "cpu" && (
         <NumberDialog model={model} title="Filter by CPU time" most="Show functions consuming the most CPU time" least="Show functions consuming the least CPU time" n={model.n} start={10} onClose={() => setDialog("")} onApply={(n, which) => show(byCpu(model, n, which))} />

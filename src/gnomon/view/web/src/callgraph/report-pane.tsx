@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { getReport, reportUrl, type GraphQuery, type ReportKind } from "../api";
+import { getReport, reportUrl, type ReportKind, type ReportQuery } from "../api";
 import { useLoaded } from "../api-cache";
 import { formatNumber, plural } from "../format";
 import type { GraphModel } from "./graph-model";
@@ -11,7 +11,7 @@ import { REPORT_TITLES, reportTable, sortedRows, type ReportRow } from "./report
 interface Props {
   readonly runId: string;
   readonly kind: ReportKind;
-  readonly query: GraphQuery;
+  readonly query: ReportQuery;
   readonly model: GraphModel;
   /** Whether the picture has a function or an arc. */
   readonly isDisplayed: (row: ReportRow) => boolean;
@@ -74,7 +74,7 @@ export function ReportPane(props: Props) {
   const title = REPORT_TITLES.find(([name]) => name === kind)![1];
   const begin = Math.max(0, range.first - SPARE_ROWS);
   const end = Math.min(rows.length, range.first + range.n + SPARE_ROWS);
-  const nameColumn = kind === "flat" ? 5 : kind === "calls" ? 3 : (table?.columns.length ?? 1) - 1;
+  const nameColumn = kind === "flat" ? 5 : kind === "calls" ? 3 : kind === "statistics" ? 0 : (table?.columns.length ?? 1) - 1;
   return (
     <section class="graph-report" aria-label={title}>
       <div class="tools">

@@ -1,6 +1,6 @@
 // The reports of a call graph as rows of cells, which stand for functions, calls or libraries.
 
-import type { CallGraphReport, EntryCall, GraphEntry, ReportKind } from "../api";
+import type { CallGraphReport, EntryCall, FileSpread, GraphEntry, ReportKind, StatisticsRow } from "../api";
 import { formatNumber, formatQuantity } from "../format";
 import type { GraphModel } from "./graph-model";
 
@@ -31,7 +31,7 @@ export interface ReportTable {
 
 export const REPORT_TITLES: readonly (readonly [ReportKind, string])[] = [
   ["flat", "Flat Profile"], ["graph", "Call Graph Profile"], ["index", "Function Index"],
-  ["calls", "Function Call Summary"], ["libraries", "Library Statistics"],
+  ["calls", "Function Call Summary"], ["libraries", "Library Statistics"], ["statistics", "Function Level Statistics"],
 ];
 
 const NONE = { f: -1, arc: -1, leadsTo: -1, entry: -1 };
@@ -88,6 +88,19 @@ export function reportTable(report: CallGraphReport, kind: ReportKind, model: Gr
           cells: [percent(row.share), value(row.self), count(row.calls_into), count(row.calls_within), count(row.calls_out), row.library || "(unknown)"],
         })),
       };
+    case "statistics":
+      return {
+        isSortable: true,
+        columns: [
+          words("function"), words("of"), number("sum"), number("average"), number("std dev"), number("maximum"), words("file of it"),
+          number("minimum"), words("file of it "),
+        ],
+        rows: report.statistics.flatMap((row) => [
+          spreadRow(row, ofIndex, `${data.metric} with descendants`, row.total, row.total_spread, value),
+          spreadRow(row, ofIndex, `${data.metric} itself`, row.self, row.self_spread, value),
+          ...(row.calls_spread ? [spreadRow(row, ofIndex, "calls", row.calls_spread.average * report.files, row.calls_spread, rounded)] : []),
+        ]),
+      };
     case "graph":
       return {
         isSortable: false,
@@ -95,6 +108,24 @@ export function reportTable(report: CallGraphReport, kind: ReportKind, model: Gr
         rows: report.graph.flatMap((entry) => entryRows(entry, report.graph, model, ofIndex, value)),
       };
   }
+}
+
+const rounded = (calls: number) => formatNumber(Math.round(10 * calls) / 10);
+
+function spreadRow(
+  row: StatisticsRow, ofIndex: (index: number) => number, what: string, sum: number, spread: FileSpread,
+  value: (amount: number) => string,
+): ReportRow {
+  const largest = spread.maximum_file.replace(/^.*\//, "");
+  const smallest = spread.minimum_file.replace(/^.*\//, "");
+  return {
+    ...NONE, name: row.function, f: ofIndex(row.index),
+    keys: [row.function, what, sum, spread.average, spread.deviation, spread.maximum, largest, spread.minimum, smallest],
+    cells: [
+      `${row.function} [${row.index}]`, what, value(sum), value(spread.average), value(spread.deviation), value(spread.maximum), largest,
+      value(spread.minimum), smallest,
+    ],
+  };
 }
 
 function entryRows(
