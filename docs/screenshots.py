@@ -23,7 +23,8 @@ PROGRAMS = HERE.parent / "tests" / "browser" / "programs"
 EXAMPLES = HERE.parent / "examples"
 IMAGES = HERE / "images"
 GNOMON = str(Path(sys.executable).with_name("gnomon"))
-RUNS = ("power", "longer", "uneven", "before", "after", "mesh", "slower", "heat", "ranks", "halo")
+RUNS = ("power", "longer", "uneven", "before", "after", "mesh", "slower", "heat", "ranks", "halo",
+        "gmon.out")  # fmt: skip
 
 
 class Picture(NamedTuple):
@@ -69,6 +70,14 @@ PICTURES = (
     Picture("routines", "halo", "#/tree?by=routine", "light"),
     Picture("messages", "halo", "#/ranks", "light", keys=("ArrowDown", "ArrowRight")),
     Picture("strips", "halo", "#/ranks?ranks=strips", "dark", (".outliers .link",)),
+    Picture("callgraph", "gmon.out", "#/callgraph", "light"),
+    Picture(
+        "callgraph-report",
+        "mesh",
+        "#/callgraph",
+        "light",
+        (".graph-tools .menu-button:has-text('Report')", ".item:has-text('Call Graph Profile')"),
+    ),
     Picture("difference", "slower", "#/flame?colour=difference", "light", (), "mesh"),
 )
 
@@ -111,6 +120,8 @@ def make(folder: Path) -> None:
     run("mpicc", "-g", "-O1", "-o", "halo", "halo.c", "-lm")
     run(GNOMON, "run", "--name", "halo", "--", "mpirun", "--allow-run-as-root", "--oversubscribe",
         "-n", "8", "./halo", "200")  # fmt: skip
+    run("c++", "-g", "-O1", "-pg", "-pthread", "-o", "smoothing", "mesh.cpp")
+    run("./smoothing", "3000")
     run("cc", "-O2", "-o", "stencil", "stencil.c", "-lm")
     for name, iterations in (("before", "60"), ("after", "78")):
         run(GNOMON, "count", "-r", "12", "--name", name, "--", "./stencil", "500", iterations)
@@ -127,7 +138,7 @@ def take(page: Page, address: str, picture: Picture) -> None:
         page.select_option(".against select", label=picture.against)
     page.wait_for_timeout(3000)
     for what in picture.clicks:
-        page.click(what, button="left" if what.endswith(".link") else "right")
+        page.click(what, button="right" if what.startswith(".tree-row") else "left")
     if picture.keys:
         page.locator(".flame-scroll, canvas.matrix").first.focus()
     for key in picture.keys:

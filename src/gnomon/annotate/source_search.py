@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gnomon.errors import UsageError
 from gnomon.store import source_files
 from gnomon.store.source_digests import Sources
 from gnomon.store.source_files import Folders
+from gnomon.units import printable
 
 if TYPE_CHECKING:
     from gnomon.store.run import Run
@@ -30,7 +32,13 @@ def sources(run: Run, places: Sequence[str] = ()) -> Sources:
     """
     searched: list[Folders | None] = []
     for place in (one for some in places for one in some.split(":") if one):
-        searched.append(None if place == RECORDED else Folders([Path(place)]))
+        folder = Path(place).expanduser()
+        if place != RECORDED and not folder.is_dir():
+            raise UsageError(
+                printable(f"--source-path {place}: there is no such directory; {RECORDED} is the "
+                          "place that the run has recorded")
+            )  # fmt: skip
+        searched.append(None if place == RECORDED else Folders([folder]))
     if not searched:
         return Sources(run.source_text)
 

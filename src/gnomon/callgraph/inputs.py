@@ -102,6 +102,12 @@ def gmon_files(names: Sequence[str]) -> GmonFiles | None:
         from gnomon.store.profile_files.gmon.program_search import program_beside
 
         return GmonFiles(program_beside(paths[0]), paths)
+    if len(paths) > 1 and all(map(_is_gmon, paths[1:])) and not _is_there(names[0]):
+        raise UsageError(
+            printable(
+                f"{paths[0]}: no such file; before gmon.out files name the program that wrote them"
+            )
+        )
     return None
 
 
@@ -167,6 +173,12 @@ def _is_gmon(path: Path) -> bool:
     from gnomon.store.profile_files.gmon.gmon_file import is_gmon
 
     return is_gmon(_start(path)) or path.name.startswith((USUAL_FILE, "gmon.sum"))
+
+
+def _is_there(name: str) -> bool:
+    from gnomon.store.run_directory import path_of
+
+    return Path(name).exists() or path_of(name).exists()
 
 
 def _start(path: Path) -> bytes:

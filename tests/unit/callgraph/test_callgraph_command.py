@@ -154,6 +154,9 @@ def test_files_that_cannot_be_read(
     status, said = refused(capsys, "/bin/true", files[1])
     assert status == 1
     assert "no names of functions" in said
+    status, said = refused(capsys, "nowhere", files[1])
+    assert status == 2
+    assert "nowhere: no such file; before gmon.out files name the program" in said
     write(tmp_path / "app.gnomon", STACKS)
     status, said = refused(capsys, "-s", "app")
     assert status == 2
