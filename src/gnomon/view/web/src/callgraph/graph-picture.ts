@@ -76,6 +76,7 @@ export function makePicture(model: GraphModel, shown: Displayed, options: Pictur
   const previous = before ? formerPlaces(boxes, before) : undefined;
   const layout = layOut({
     width,
+    inner: Float64Array.from(boxes, (box) => box.width),
     height: Float64Array.from(boxes, (box) => box.height + LABEL_HEIGHT),
     from: Int32Array.from(arrows, (arrow) => arrow.from),
     to: Int32Array.from(arrows, (arrow) => arrow.to),

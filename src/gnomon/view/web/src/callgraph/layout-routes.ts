@@ -9,6 +9,7 @@ import { spaced } from "./layout-spacing";
 interface Graph {
   readonly width: Float64Array;
   readonly height: Float64Array;
+  readonly inner?: Float64Array;
   readonly from: Int32Array;
   readonly to: Int32Array;
   readonly gapX: number;
@@ -46,7 +47,7 @@ export function routed(graph: Graph, boxes: readonly Item[], chains: readonly (I
   };
   const passed = passages(ends, chains, gapX);
   straighten(passed, arcEnds);
-  ports(ends, passed, arcEnds, width);
+  ports(ends, passed, arcEnds, width, graph.inner ?? width);
   straighten(passed, arcEnds);
   intoLanes(passed, arcEnds);
 
@@ -99,6 +100,7 @@ function ports(
   { start, x, gap }: Passages,
   arcEnds: ArcEnds,
   width: Float64Array,
+  inner: Float64Array,
 ): void {
   // Two for each arc: at the bottom of its upper box, at the top of its lower one.
   const box = new Int32Array(2 * ends.length).fill(-1);
@@ -117,7 +119,8 @@ function ports(
   });
   for (const order of grouped(box)) {
     const side = box[order[0]!]!;
-    const wide = width[side >> 1]!;
+    // The label is at the bottom: at the top there is nothing beside the box to end at.
+    const wide = (side % 2 === 0 ? width : inner)[side >> 1]!;
     const half = (SIDE * wide) / 2;
     const xs = side % 2 === 0 ? arcEnds.startX : arcEnds.endX;
     const middle = xs[order[0]! >> 1]!;

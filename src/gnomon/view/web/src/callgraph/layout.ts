@@ -11,6 +11,8 @@ export interface LayoutInput {
   /** Of each of n boxes; what stands below a box is part of it. */
   readonly width: Float64Array;
   readonly height: Float64Array;
+  /** Of the box itself, whose label may be wider: arcs end there. The whole width if absent. */
+  readonly inner?: Float64Array;
   /** Arcs, as positions of boxes; those of a box to itself are loops. */
   readonly from: Int32Array;
   readonly to: Int32Array;
