@@ -348,6 +348,22 @@ def test_two_runs_are_compared(page: Page, served: Served) -> None:
     comes_to(page, lambda: "before, with descendants" in facts(page), True)
 
 
+def test_runs_that_are_combined_have_one_graph(page: Page, served: Served, folder: Path) -> None:
+    visit(page, served, "#/callgraph", run="mesh")
+    page.keyboard.press("o")
+    entries = page.locator("dialog.open .entries .item")
+    for name in ("mesh", "again"):
+        entries.filter(has_text=f"{name}.gnomon").click()
+    page.get_by_text("Combine into one").click()
+    expect(page.locator(".graph-status")).to_contain_text("2 profiles")
+    paths = [path_of(folder, name) for name in ("mesh", "again")]
+    whole = call_graph(read_inputs(paths, readers()).profile)
+    assert status(page) == (*2 * (whole.n_functions,), *2 * (len(whole.profile.caller),))
+    choose(page, "Report", "Function Level Statistics")
+    report = page.get_by_role("region", name="Function Level Statistics", exact=True)
+    expect(report.locator("tbody tr").first).to_contain_text(".gnomon")
+
+
 def test_a_function_leads_to_its_source(graph: Page) -> None:
     menu_of(graph, "middle")
     graph.get_by_role("menuitem", name="Show Source Code").click()

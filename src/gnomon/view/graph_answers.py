@@ -14,8 +14,7 @@ from gnomon.callgraph.selection import Selection
 from gnomon.csv_text import csv_of
 from gnomon.errors import UsageError
 from gnomon.view import request_params
-from gnomon.view.graph_inputs import graph_input
-from gnomon.view.recorded_run import recorded_run
+from gnomon.view.graph_inputs import graph_input, recorded_runs
 from gnomon.view.tree_answers import as_json, packed
 
 if TYPE_CHECKING:
@@ -34,10 +33,10 @@ def graph(opened: OpenRun, asked: QueryParams) -> Response:
     """Return the call graph of a run; names of functions in parameters have newlines between.
 
     Raises:
-        UsageError: it is a combination, has no functions, or not those that were named.
+        UsageError: it has no functions, or not those that were named.
         RunDirectoryError: it cannot be read.
     """
-    return _answer(recorded_run(opened), _graph(opened, asked, graph_input(opened, asked)))
+    return _answer(recorded_runs(opened), _graph(opened, asked, graph_input(opened, asked)))
 
 
 def report(opened: OpenRun, asked: QueryParams) -> Response:
@@ -113,7 +112,7 @@ def _names(asked: QueryParams, name: str) -> tuple[str, ...]:
     return names
 
 
-def _answer(run: Run, graph_: CallGraph) -> Response:
+def _answer(runs: Sequence[Run], graph_: CallGraph) -> Response:
     profile = graph_.profile
     per_unit = profile.metric.per_unit
     # A program of gmon.out files also has functions that were never run: they have no box.
@@ -123,7 +122,11 @@ def _answer(run: Run, graph_: CallGraph) -> Response:
     number = np.cumsum(is_used, dtype=np.int32) - 1
     modules, module = _numbered([profile.module[function] for function in used])
     sources, source = _numbered([profile.file[function] for function in used])
-    paths = {str(name): str(path) for name, path in run.query("SELECT name, path FROM modules")}
+    paths = {
+        str(name): str(path)
+        for run in runs
+        for name, path in run.query("SELECT name, path FROM modules")
+    }
     header = {
         "n": len(used), "program": profile.program, "metric": profile.metric.name,
         "unit": profile.metric.unit, "how": profile.metric.how,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gnomon.callgraph.inputs import GraphInput, gmon_input, runs_input
-from gnomon.errors import UsageError
+from gnomon.store.run import Run
 from gnomon.view import request_params
 from gnomon.view.open_run import OpenRun
 from gnomon.view.recorded_run import recorded_run
@@ -22,18 +22,25 @@ def graph_input(
         with_unused: functions without a value or a call have a source file, too.
 
     Raises:
-        UsageError: it is a combination, has no functions, or not that metric.
+        UsageError: it has no functions, or not that metric; or runs of a combination have others.
         RunDirectoryError: a file cannot be read.
     """
-    if opened.parts:
-        raise UsageError(f"{opened.title}: a combination has no call graph; choose one of its runs")
     number = request_params.integer(asked, "metric", -1)
     metric = opened.metric(number).name if number >= 0 else ""
 
     def read() -> GraphInput:
         if opened.gmon is None:
-            return runs_input([recorded_run(opened)], metric, by_file=by_file)
+            return runs_input(recorded_runs(opened), metric, by_file=by_file)
         # Its samples are of one quantity, whichever name the run has for it.
         return gmon_input(opened.gmon, by_file=by_file, with_unused=with_unused)
 
     return opened.once(("graph input", metric, by_file, with_unused), read)
+
+
+def recorded_runs(opened: OpenRun) -> list[Run]:
+    """Return the runs that a combination is made of, or the one that is open.
+
+    Raises:
+        RunDirectoryError: one cannot be read any more.
+    """
+    return [recorded_run(part) for part in opened.combined or (opened,)]

@@ -70,6 +70,7 @@ class OpenRun:
         self.data = data
         self.parts = parts
         self.gmon = gmon
+        self.combined: tuple[OpenRun, ...] = ()
         self._base = base
         self.inputs = FormulaInputs(data)
         self._lock = threading.RLock()

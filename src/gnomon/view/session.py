@@ -199,7 +199,9 @@ class Session:
                 return one
         data, locations = combine(parts)
         title = " + ".join(part.title for part in parts)
-        return self._keep("combined", "", title, data, locations)
+        opened = self._keep("combined", "", title, data, locations)
+        opened.combined = tuple(parts)
+        return opened
 
     def _keep(
         self, kind: str, path: str, title: str, data: Dataset, parts: tuple[MergedPart, ...] = (),
