@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from gnomon.named_tuple import NamedTuple
@@ -12,6 +13,16 @@ if TYPE_CHECKING:
 
 UNKNOWN = -1
 """A number of calls that nobody counted."""
+
+
+class Sources(Enum):
+    """Of which functions the file and line are looked up."""
+
+    OF_NONE = auto()
+    OF_STATIC = auto()
+    """Those that are known in one object file only, and used."""
+    OF_USED = auto()
+    OF_ALL = auto()
 
 
 class GraphMetric(NamedTuple):

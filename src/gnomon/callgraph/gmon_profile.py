@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.callgraph.call_graph import call_graph
-from gnomon.callgraph.call_profile import CallProfile, GraphMetric
+from gnomon.callgraph.call_profile import CallProfile, GraphMetric, Sources
 from gnomon.callgraph.file_values import FileValues
 from gnomon.callgraph.selection import OF_PROFILING
 from gnomon.model.metric import CPU_TIME
@@ -23,14 +22,6 @@ from gnomon.store.unpacked_run import open_regular
 if TYPE_CHECKING:
     from gnomon.model.array_types import Flags
     from gnomon.store.profile_files.gmon.function_times import Program
-
-
-class Sources(Enum):
-    """Of which functions the file and line are looked up."""
-
-    OF_NONE = auto()
-    OF_USED = auto()
-    OF_ALL = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +130,11 @@ def call_profile(gmon: GmonProfile, sources: Sources = Sources.OF_USED) -> CallP
     own[of_profiling] = 0.0
     is_used = own > 0
     is_used[arcs.caller] = is_used[arcs.callee] = True
-    places = _places(program, is_used | (sources is Sources.OF_ALL), sources)
+    is_static = (symbols.flags & IS_STATIC) != 0
+    is_wanted = is_used | (sources is Sources.OF_ALL)
+    if sources in (Sources.OF_NONE, Sources.OF_STATIC):
+        is_wanted &= is_static & (sources is Sources.OF_STATIC)
+    places = _places(program, is_wanted)
     first = total.histograms[0] if total.histograms else None
     metric = GraphMetric(CPU_TIME, "s", How.SAMPLED.value)
     if first is not None:
@@ -151,14 +146,14 @@ def call_profile(gmon: GmonProfile, sources: Sources = Sources.OF_USED) -> CallP
         module=(program.path.name,) * n,
         file=tuple(file for file, _ in places),
         line=np.array([line for _, line in places], np.int32),
-        is_static=(symbols.flags & IS_STATIC) != 0,
+        is_static=is_static,
         own=own, whole=whole,
         caller=arcs.caller, callee=arcs.callee, calls=arcs.counts,
         arc_total=nothing, arc_own=nothing, n_files=gmon.n_files,
     )  # fmt: skip
 
 
-def _places(program: Program, is_wanted: Flags, sources: Sources) -> list[tuple[str, int]]:
+def _places(program: Program, is_wanted: Flags) -> list[tuple[str, int]]:
     """Return the file and line of each function, "" and 0 of those that nobody asks for."""
     import numpy as np
 
@@ -166,7 +161,7 @@ def _places(program: Program, is_wanted: Flags, sources: Sources) -> list[tuple[
 
     symbols = program.symbols
     places = [("", 0)] * len(symbols.start)
-    if sources is Sources.OF_NONE:
+    if not is_wanted.any():
         return places
     module = Module(str(program.path))
     frames = resolve({module: symbols.start[is_wanted]}).frames.get(module)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.callgraph.call_profile import CallProfile
+from gnomon.callgraph.call_profile import CallProfile, Sources
 from gnomon.callgraph.file_values import FileValues
 from gnomon.errors import UsageError
 from gnomon.named_tuple import NamedTuple
@@ -52,7 +52,7 @@ def read_inputs(
     progress: Progress = iter,
     *,
     by_file: bool = False,
-    with_unused: bool = False,
+    sources: Sources = Sources.OF_USED,
 ) -> GraphInput:
     """Return the call profile of what was named.
 
@@ -63,7 +63,7 @@ def read_inputs(
         metric: of runs, "" for the first one.
         progress: is given files and hands them on, one after the other.
         by_file: keep what each file says of functions, too.
-        with_unused: functions without a value or a call will be shown.
+        sources: of which functions of gmon.out files the file and line are wanted.
 
     Raises:
         UsageError: the names do not fit together, or there is no such metric.
@@ -71,7 +71,7 @@ def read_inputs(
     """
     gmon = gmon_files(names)
     if gmon is not None:
-        return gmon_input(gmon, metric, progress, by_file=by_file, with_unused=with_unused)
+        return gmon_input(gmon, metric, progress, by_file=by_file, sources=sources)
     from gnomon.store.run_directory import find
 
     runs = [find(name, readers=readers) for name in names] or [find(None, readers=readers)]
@@ -140,7 +140,7 @@ def runs_input(
 
 def gmon_input(
     files: GmonFiles, metric: str = "", progress: Progress = iter, *, by_file: bool = False,
-    with_unused: bool = False,
+    sources: Sources = Sources.OF_USED,
 ) -> GraphInput:  # fmt: skip
     """Return the call profile of a program and its gmon.out files.
 
@@ -149,19 +149,18 @@ def gmon_input(
         metric: "" or the only one that such files have.
         progress: is given the files and hands them on, one after the other.
         by_file: keep what each file says of functions, too.
-        with_unused: functions without a value or a call will be shown.
+        sources: of which functions the file and line are wanted.
 
     Raises:
         UsageError: there is no such metric.
         RunDirectoryError: a file cannot be read, or is damaged.
     """
-    from gnomon.callgraph.gmon_profile import Sources, call_profile, gmon_profile
+    from gnomon.callgraph.gmon_profile import call_profile, gmon_profile
     from gnomon.model.metric import CPU_TIME
 
     if metric and metric.lower() != CPU_TIME.lower():
         raise UsageError(f"--metric {metric}: gmon.out files have {CPU_TIME} alone; leave it out")
     gmon = gmon_profile(files.program, files.paths, progress, by_file=by_file)
-    sources = Sources.OF_ALL if with_unused else Sources.OF_USED
     return GraphInput(call_profile(gmon, sources), gmon.files, gmon)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gnomon.callgraph.call_profile import Sources
 from gnomon.callgraph.inputs import GraphInput, gmon_input, runs_input
 from gnomon.store.run import Run
 from gnomon.view import request_params
@@ -32,7 +33,8 @@ def graph_input(
         if opened.gmon is None:
             return runs_input(recorded_runs(opened), metric, by_file=by_file)
         # Its samples are of one quantity, whichever name the run has for it.
-        return gmon_input(opened.gmon, by_file=by_file, with_unused=with_unused)
+        sources = Sources.OF_ALL if with_unused else Sources.OF_USED
+        return gmon_input(opened.gmon, by_file=by_file, sources=sources)
 
     return opened.once(("graph input", metric, by_file, with_unused), read)
 

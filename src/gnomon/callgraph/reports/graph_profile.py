@@ -149,20 +149,21 @@ class _Entries:
         self._names = [node_name(graph, node) for node in range(len(self._own))]
         self._arcs = ArcLists(graph)
         self._n = graph.n_functions
+        self._values = self._values_of_arcs()
 
     def function(self, node: int) -> Iterator[str]:
         callers = self._arcs.callers(node)
         if not callers:
             yield f"{_BLANKS}                    <spontaneous>"
         for arc in callers:
-            yield self._arc(arc, self._caller[arc])
+            yield self._values[arc] + self._names[self._caller[arc]]
         calls, self_calls = self._calls[node], self._self_calls[node]
         called = f"{'':16} "
         if calls >= 0 and calls + self_calls:
             called = f" {calls:7d}" + (f"+{self_calls:<7d} " if self_calls > 0 else f" {'':7} ")
         yield f"{self._start(node)}{called}{self._names[node]}"
         for arc in self._arcs.callees(node):
-            yield self._arc(arc, self._callee[arc])
+            yield self._values[arc] + self._names[self._callee[arc]]
 
     def cycle(self, node: int) -> Iterator[str]:
         graph = self._graph
@@ -188,18 +189,25 @@ class _Entries:
         values = f"{self._own[node]:7.2f} {self._children[node]:7.2f}"
         return f"{index:<6} {self._share[node]:5.1f} {values}"
 
-    def _arc(self, arc: int, shown: int) -> str:
-        caller, callee, calls = self._caller[arc], self._callee[arc], self._arc_calls[arc]
-        cycle = self._cycle[callee]
-        name = self._names[shown]
-        if caller == callee or (cycle and cycle == self._cycle[caller]):
-            count = f"{calls:7d}" if calls >= 0 else _BLANK
-            return f"{_BLANKS}{count}             {name}"
-        own, children = self._arc_own[arc], self._arc_children[arc]
-        if calls < 0:
-            return f"             {own:7.2f} {children:7.2f}                     {name}"
-        all_calls = self._calls[self._n + cycle - 1 if cycle else callee]
-        return f"             {own:7.2f} {children:7.2f} {calls:7d}/{all_calls:<7d}     {name}"
+    def _values_of_arcs(self) -> list[str]:
+        """Return what stands before the name in the two lines that each arc has."""
+        n, cycles, own, children = self._n, self._cycle, self._arc_own, self._arc_children
+        of_arcs = []
+        for arc, (caller, callee, calls) in enumerate(
+            zip(self._caller, self._callee, self._arc_calls, strict=True)
+        ):
+            cycle = cycles[callee]
+            if caller == callee or (cycle and cycle == cycles[caller]):
+                count = f"{calls:7d}" if calls >= 0 else _BLANK
+                of_arcs.append(f"{_BLANKS}{count}             ")
+                continue
+            times = f"             {own[arc]:7.2f} {children[arc]:7.2f}"
+            if calls < 0:
+                of_arcs.append(f"{times}                     ")
+                continue
+            all_calls = self._calls[n + cycle - 1 if cycle else callee]
+            of_arcs.append(f"{times} {calls:7d}/{all_calls:<7d}     ")
+        return of_arcs
 
 
 def graph_data(graph: CallGraph, *, with_unused: bool = False) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gnomon.callgraph.call_graph import CallGraph
+    from gnomon.callgraph.call_profile import Sources
     from gnomon.callgraph.inputs import GraphInput
     from gnomon.callgraph.selection import Selection
 
@@ -131,7 +132,7 @@ def print_reports(arguments: argparse.Namespace, selection: Selection) -> int:
         raise UsageError("--function goes with --report statistics")
     read = read_inputs(
         arguments.files, readers(), arguments.metric, file_progress,
-        by_file="statistics" in reports, with_unused=arguments.with_unused,
+        by_file="statistics" in reports, sources=_sources(arguments, selection),
     )  # fmt: skip
     if arguments.sum:
         write_sum(read)
@@ -150,6 +151,18 @@ def print_reports(arguments: argparse.Namespace, selection: Selection) -> int:
         text = "\n".join(_text(arguments, name, graph, read) for name in reports)
     write_report(arguments.output, text)
     return 0
+
+
+def _sources(arguments: argparse.Namespace, selection: Selection) -> Sources:
+    """Return of which functions reports show the source; names of functions may have a file."""
+    from gnomon.callgraph.call_profile import Sources
+
+    names = (*selection.hidden, *selection.dropped, *selection.shown, *selection.counted,
+             *arguments.functions)  # fmt: skip
+    kind = format_of(arguments.output, as_json=arguments.json)
+    if kind not in ("json", "csv") and not names and not arguments.with_unused:
+        return Sources.OF_STATIC if "index" in _reports(arguments) else Sources.OF_NONE
+    return Sources.OF_ALL if arguments.with_unused else Sources.OF_USED
 
 
 def _reports(arguments: argparse.Namespace) -> tuple[str, ...]:
