@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,3 +88,14 @@ def test_instructions_are_beside_the_tree(recorded: Served, page: Page) -> None:
     expect(line).to_have_text(f"p.c:{hottest['line']}")
     line.click()
     expect(page.locator(".cm-lit")).to_contain_text("sink")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save", exact=True).click()
+    lines = Path(download.value.path()).read_text().splitlines()
+    source = (recorded.folder / "p.c").read_text().splitlines()
+    rows = zip(lines[1:], source, strict=False)
+    assert all(row.endswith(text.rstrip()) for row, text in rows)
+    assert lines[0].split()[0] == "line"
+    hot = lines[hottest["line"]]
+    assert hot.split()[0] == str(hottest["line"])
+    # Before the source of a line that took time stands how much.
+    assert re.search(r" s  |ms  ", hot.partition(source[hottest["line"] - 1])[0])

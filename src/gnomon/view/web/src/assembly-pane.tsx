@@ -8,6 +8,7 @@ import { baseName, formatQuantity, formatShare } from "./format";
 import { HowBadge } from "./how-badge";
 import type { MetricColumn } from "./metric-columns";
 import { setParams } from "./route";
+import { saveText } from "./saved-text";
 import { VirtualRows, rowShortcuts, type RowsHandle } from "./virtual-rows";
 
 interface Props {
@@ -213,9 +214,5 @@ function lineOf(one: AssemblyInstruction, unit: string): string {
 function save(code: Assembly): void {
   const lines = [`${code.function} (${code.module}): ${code.metric}, ${code.how}`];
   for (const one of code.instructions) lines.push(lineOf(one, code.unit));
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([`${lines.join("\n")}\n`], { type: "text/plain" }));
-  link.download = `${code.function.replace(/[^\w.]+/g, "_")}.txt`;
-  link.click();
-  URL.revokeObjectURL(link.href);
+  saveText(code.function, lines);
 }

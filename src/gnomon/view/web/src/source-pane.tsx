@@ -12,6 +12,7 @@ import { InlinedChoice } from "./inlined-choice";
 import { Menu } from "./menu";
 import { describeMetric, type MetricColumn } from "./metric-columns";
 import { samplingError } from "./sampling-error";
+import { saveText } from "./saved-text";
 import { textWidth } from "./text-width";
 import { themeValue, useTheme } from "./theme";
 import { setParams, useRoute } from "./route";
@@ -357,6 +358,7 @@ function SourceText(props: Props & { source: Source }) {
           {source.reason && ` (${source.reason})`}.
         </p>
       )}
+      <div class="source-head">
       <div class="source-columns" aria-hidden="true">
         {columns.map(({ metric, part }) => (
           <span
@@ -371,6 +373,10 @@ function SourceText(props: Props & { source: Source }) {
           {source.path}
         </span>
       </div>
+      <button type="button" class="quiet" title="the source with the values of its lines, as text" onClick={() => saveText(baseName(source.file), annotated(source, columns, marks))}>
+        Save
+      </button>
+      </div>
       <div class="source-frame">
         <div class="source-place" ref={container} />
         {editor && (
@@ -379,6 +385,20 @@ function SourceText(props: Props & { source: Source }) {
       </div>
     </div>
   );
+}
+
+/** The lines of a file, each with its number and the values before it. */
+function annotated(source: Source, columns: readonly LineColumn[], marks: readonly (readonly LineMark[])[]): string[] {
+  const titles = columns.map(({ metric, part }) => `${part} ${metric.name}`.trim());
+  const wide = titles.map((title, column) => Math.max(title.length, ...(marks[column] ?? []).map((mark) => mark.text.length)));
+  const values = marks.map((column) => new Map(column.map((mark) => [mark.line, mark.text])));
+  const row = (number: string, cells: readonly string[], text: string) =>
+    `${number.padStart(6)} ${cells.map((cell, column) => cell.padStart(wide[column]!)).join(" ")}  ${text}`.trimEnd();
+  const lines = (source.text ?? "").split("\n");
+  return [
+    row("line", titles, source.path),
+    ...lines.map((text, at) => row(String(at + 1), titles.map((_, column) => values[column]?.get(at + 1) ?? ""), text)),
+  ];
 }
 
 /** The whole file as a strip that shows where the hot lines are. */
