@@ -3,6 +3,7 @@
 
 import { graphs } from "../../../benchmarks/call_graphs.mjs";
 import { layOut } from "../../../src/gnomon/view/web/src/callgraph/layout";
+import { pruned } from "../../../src/gnomon/view/web/src/callgraph/layout-pruned";
 
 for (const name of process.argv.slice(2)) {
   const graph = graphs[name]();
@@ -189,7 +190,14 @@ function afterRemoval(graph, before) {
   };
   const after = layOut(smaller);
   const again = layOut({ ...graph, previous: { x: before.x, y: before.y } });
-  return { ...orders(smaller, after), ...measured(smaller, after), ...moved(before, again) };
+  const left = pruned(before, {
+    boxes: Int32Array.from(kept), arcs: Int32Array.from(arcs),
+    clusters: Int32Array.from({ length: graph.nClusters }, (_, at) => at),
+  });
+  return {
+    ...orders(smaller, after), ...measured(smaller, after), ...moved(before, again),
+    pruned: { ...measured(smaller, left), ...orders(smaller, left) },
+  };
 }
 
 /** Pairs of boxes in one row before and now that arcs connect, and how many of them changed sides. */

@@ -92,6 +92,15 @@ def test_order_stays_when_boxes_go(measures: Measures, name: str) -> None:
     assert measures(name)["after"]["swapped"] == 0
 
 
+@pytest.mark.parametrize("name", GRAPHS)
+def test_what_is_left_without_some_boxes_is_a_layout(measures: Measures, name: str) -> None:
+    left = measures(name)["after"]["pruned"]
+    faults = ("notFinite", "overlaps", "outside", "broken", "ends", "crossing", "labels", "swapped")
+    assert {fault: left[fault] for fault in faults} == dict.fromkeys(faults, 0)
+    # That of boxes that have all gone stays where it was: no picture asks for it.
+    assert left["clusters"] == 0 or name == "a cluster each"
+
+
 def test_the_order_was_compared(measures: Measures) -> None:
     assert measures("300")["after"]["pairs"] > 30
     assert measures("tree")["after"]["pairs"] > 30

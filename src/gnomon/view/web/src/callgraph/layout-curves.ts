@@ -207,10 +207,32 @@ export class CurveWriter {
     this.labelY[arc] = cubic(y0, y0 + d, y1 - d, y1, at);
   }
 
+  private bounds(): Float32Array {
+    const { points, routeStart } = this;
+    const bounds = new Float32Array(4 * (routeStart.length - 1));
+    for (let arc = 0; arc + 1 < routeStart.length; arc++) {
+      let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+      for (let at = routeStart[arc]!; at < routeStart[arc + 1]!; at += 2) {
+        const x = points[at]!;
+        const y = points[at + 1]!;
+        if (x < left) left = x;
+        if (x > right) right = x;
+        if (y < top) top = y;
+        if (y > bottom) bottom = y;
+      }
+      bounds[4 * arc] = left;
+      bounds[4 * arc + 1] = top;
+      bounds[4 * arc + 2] = right;
+      bounds[4 * arc + 3] = bottom;
+    }
+    return bounds;
+  }
+
   routes(): Routes {
     return {
       routeStart: this.routeStart,
       points: this.points.slice(0, this.length),
+      bounds: this.bounds(),
       labelX: this.labelX,
       labelY: this.labelY,
     };

@@ -5,6 +5,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getReport, reportUrl, type ReportKind, type ReportQuery } from "../api";
 import { useLoaded } from "../api-cache";
 import { formatNumber, plural } from "../format";
+import type { Hidden } from "./graph-hidden";
 import type { GraphModel } from "./graph-model";
 import { REPORT_TITLES, reportTable, sortedRows, type ReportRow } from "./report-rows";
 
@@ -13,8 +14,8 @@ interface Props {
   readonly kind: ReportKind;
   readonly query: ReportQuery;
   readonly model: GraphModel;
-  /** Whether the picture has a function or an arc. */
-  readonly isDisplayed: (row: ReportRow) => boolean;
+  /** Why the picture has no box or arrow of a row; null if it has. */
+  readonly whyHidden: (row: ReportRow) => Hidden | null;
   /** Goes to the box or arrow of a row; of one that is hidden, it is added to the picture. */
   readonly onLocate: (row: ReportRow) => void;
   readonly onSource: (f: number) => void;
@@ -32,7 +33,7 @@ export function ReportPane(props: Props) {
   const [words, setWords] = useState("");
   const [hit, setHit] = useState(-1);
   const [here, setHere] = useState(-1);
-  const [hidden, setHidden] = useState<ReportRow | null>(null);
+  const [hidden, setHidden] = useState<(Hidden & { row: ReportRow }) | null>(null);
   const [range, setRange] = useState({ first: 0, n: 40 });
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useMemo(() => (table && sorting ? sortedRows(table.rows, sorting.column, sorting.descending) : table?.rows ?? []), [table, sorting]);
@@ -61,8 +62,9 @@ export function ReportPane(props: Props) {
   const act = (row: ReportRow, at: number) => {
     if (row.f < 0 && row.arc < 0) return;
     setHere(at);
-    setHidden(props.isDisplayed(row) ? null : row);
-    if (props.isDisplayed(row)) props.onLocate(row);
+    const reason = props.whyHidden(row);
+    setHidden(reason && { ...reason, row });
+    if (!reason) props.onLocate(row);
   };
   const jump = (index: number) => {
     const to = rows.findIndex((row) => row.entry === index);
@@ -97,8 +99,8 @@ export function ReportPane(props: Props) {
       </div>
       {hidden && (
         <p class="report-hidden" role="alert">
-          A filter hides {hidden.name.replace(" ", " → ")}.{" "}
-          <button type="button" class="link" onClick={() => { props.onLocate(hidden); setHidden(null); }}>Add it to the picture</button>
+          {hidden.why}{" "}
+          <button type="button" class="link" onClick={() => { props.onLocate(hidden.row); setHidden(null); }}>{hidden.remedy}</button>
         </p>
       )}
       {loaded.error && <p class="trouble">{loaded.error}</p>}
