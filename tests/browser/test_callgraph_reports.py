@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,35 @@ def test_a_function_leads_to_its_box_and_its_source(graph: Page) -> None:
     comes_to(graph, lambda: facts(graph).get("function", "").split(" ")[0], "leaf")
     report.get_by_role("button", name="source of leaf").click()
     graph.wait_for_url("**/*program.c*")
+
+
+@pytest.mark.parametrize(("kind", "row"), [("flat", "leaf"), ("calls", "middle [")])
+def test_what_is_inside_a_collapsed_cluster_is_no_filters_work(
+    graph: Page, kind: str, row: str
+) -> None:
+    locate(graph, "main")
+    canvas = graph.locator(".graph-canvas")
+    canvas.focus()
+    for key in ("c", "Enter"):
+        canvas.press(key)
+    graph.get_by_role("menuitem", name="Collapse Cluster").click()
+    n = status(graph)[0]
+    report = opened(graph, kind)
+    line = report.locator("tbody tr").filter(has_text=row).first
+    line.click()
+    said = report.get_by_role("alert")
+    expect(said).to_contain_text(re.compile("is inside the collapsed cluster .*/program"))
+    assert "filter" not in text(said)
+    report.get_by_role("button", name="Expand the cluster").click()
+    expect(said).to_have_count(0)
+    comes_to(graph, lambda: set(facts(graph)) >= {"function" if kind == "flat" else "caller"}, True)
+    if kind == "flat":
+        assert facts(graph)["function"].startswith("leaf ")
+    else:
+        ends = [cell for cell in line.locator("td").all_inner_texts() if "[" in cell]
+        assert [facts(graph)["caller"], facts(graph)["callee"]] == ends
+    # Nothing was added: it was there all along.
+    assert status(graph)[0] == n
 
 
 def test_a_hidden_function_is_added_when_asked(graph: Page) -> None:
