@@ -233,6 +233,45 @@ def test_files_are_what_the_command_writes(
         assert file.read_bytes() == written.read_bytes()
 
 
+def test_its_edge_gives_a_report_another_height(graph: Page) -> None:
+    choose(graph, "Report", TITLES["flat"])
+    report = graph.get_by_role("region", name=TITLES["flat"], exact=True)
+    edge = graph.get_by_role("separator", name="height of the report")
+    canvas = graph.locator(".graph-canvas")
+
+    def heights() -> tuple[float, float]:
+        boxes = [each.bounding_box() for each in (report, canvas)]
+        assert boxes[0]
+        assert boxes[1]
+        return boxes[0]["height"], boxes[1]["height"]
+
+    first = heights()
+    grip = edge.bounding_box()
+    assert grip is not None
+    x, y = grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2
+    graph.mouse.move(x, y)
+    graph.mouse.down()
+    graph.mouse.move(x, y - 90, steps=5)
+    graph.mouse.up()
+    comes_to(graph, lambda: abs(heights()[0] - first[0] - 90) <= 4, True)
+    comes_to(graph, lambda: abs(heights()[1] - first[1] + 90) <= 4, True)
+    dragged = heights()[0]
+    edge.focus()
+    graph.keyboard.press("ArrowDown")
+    graph.keyboard.press("ArrowDown")
+    comes_to(graph, lambda: heights()[0] < dragged - 10, True)
+    less, share = heights()[0], edge.get_attribute("aria-valuenow")
+    graph.keyboard.press("ArrowUp")
+    comes_to(graph, lambda: heights()[0] > less + 5, True)
+    graph.keyboard.press("ArrowDown")
+    graph.reload()
+    choose(graph, "Report", TITLES["flat"])
+    expect(edge).to_have_attribute("aria-valuenow", share or "")
+    comes_to(graph, lambda: abs(heights()[0] - less) <= 4, True)
+    edge.dblclick()
+    comes_to(graph, lambda: abs(heights()[0] - first[0]) <= 4, True)
+
+
 def test_statistics_of_a_function(graph: Page, folder: Path) -> None:
     rows = {row["function"]: row for row in data(folder, "statistics")}
     menu_of(graph, "leaf")

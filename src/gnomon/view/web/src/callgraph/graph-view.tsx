@@ -9,6 +9,7 @@ import { Menu } from "../menu";
 import { MetricChoice } from "../metric-picker";
 import { loadPreference, savePreference } from "../preferences";
 import { navigate, setParams, useRoute } from "../route";
+import { useShare } from "../split-pane";
 import { useShortcuts } from "../shortcuts";
 import "../styles/callgraph.css";
 import { useTheme } from "../theme";
@@ -25,7 +26,7 @@ import { GraphOverview } from "./graph-overview";
 import type { Picture, PictureOptions } from "./graph-picture";
 import { Pictures } from "./graph-pictures";
 import { LoadFilesDialog } from "./load-files";
-import { ReportPane } from "./report-pane";
+import { REPORT_SHARE, ReportPane } from "./report-pane";
 import { REPORT_TITLES, type ReportRow } from "./report-rows";
 import { CanvasSurface, SvgSurface } from "./graph-surfaces";
 
@@ -86,6 +87,7 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
     setReport(kind);
     setOfFunction(f);
   };
+  const [reportShare, setReportShare] = useShare("report", REPORT_SHARE);
   const [hasOverview, setOverview] = useState(false);
   const usual = useMemo<GraphSettings>(() => ({ box: graphColours().box, arc: graphColours().arc, largest: 110 }), [theme]);
   const [settings, setSettings] = useState<GraphSettings | null>(() => savedSettings());
@@ -220,7 +222,7 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
   const apply = (next: () => Displayed) => () => show(next());
 
   return (
-    <div class={report ? "graph-view has-report" : "graph-view"}>
+    <div class={report ? "graph-view has-report" : "graph-view"} style={{ "--report": `${100 * reportShare}%` }}>
       <div class="tools graph-tools">
         <MenuOf name="File" items={[["Load Files…", () => setDialog("load")]]} />
         <MenuOf name="View" items={[
@@ -258,6 +260,7 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
           key={`${report}/${ofFunction}`} runId={run.id} kind={report} model={model}
           query={ofFunction < 0 ? query : { ...query, function: model.data.index[ofFunction] }}
           whyHidden={(row) => hiddenBy(model, picture, row)} onLocate={locateRow} onSource={openSource} onClose={() => setReport(null)}
+          share={reportShare} onShare={setReportShare}
         />
       )}
       <GraphStatus model={model} picture={picture} />

@@ -5,6 +5,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getReport, reportUrl, type ReportKind, type ReportQuery } from "../api";
 import { useLoaded } from "../api-cache";
 import { formatNumber, plural } from "../format";
+import { SplitBar } from "../split-pane";
 import type { Hidden } from "./graph-hidden";
 import type { GraphModel } from "./graph-model";
 import { REPORT_TITLES, reportTable, sortedRows, type ReportRow } from "./report-rows";
@@ -20,8 +21,13 @@ interface Props {
   readonly onLocate: (row: ReportRow) => void;
   readonly onSource: (f: number) => void;
   readonly onClose: () => void;
+  /** The share of the page that the report has. */
+  readonly share: number;
+  readonly onShare: (share: number) => void;
 }
 
+/** What the report has of the page at first. */
+export const REPORT_SHARE = 0.42;
 const ROW_HEIGHT = 24;
 const SPARE_ROWS = 8;
 
@@ -45,7 +51,7 @@ export function ReportPane(props: Props) {
     const area = scroller.current;
     if (area) setRange({ first: Math.floor(area.scrollTop / ROW_HEIGHT), n: Math.ceil(area.clientHeight / ROW_HEIGHT) });
   };
-  useLayoutEffect(measure, [rows]);
+  useLayoutEffect(measure, [rows, props.share]);
 
   const show = (at: number) => {
     setHere(at);
@@ -77,8 +83,12 @@ export function ReportPane(props: Props) {
   const begin = Math.max(0, range.first - SPARE_ROWS);
   const end = Math.min(rows.length, range.first + range.n + SPARE_ROWS);
   const nameColumn = kind === "flat" ? 5 : kind === "calls" ? 3 : kind === "statistics" ? 0 : (table?.columns.length ?? 1) - 1;
+  const pane = useRef<HTMLElement>(null);
+  const shareAt = (event: PointerEvent) =>
+    (pane.current!.getBoundingClientRect().bottom - event.clientY) / pane.current!.parentElement!.clientHeight;
   return (
-    <section class="graph-report" aria-label={title}>
+    <section class="graph-report" aria-label={title} ref={pane}>
+      <SplitBar label="height of the report" isLevel share={props.share} shareAt={shareAt} onMove={props.onShare} onReset={() => props.onShare(REPORT_SHARE)} />
       <div class="tools">
         <b>{title}</b>
         <input
