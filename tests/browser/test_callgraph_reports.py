@@ -156,11 +156,7 @@ def test_what_is_inside_a_collapsed_cluster_is_no_filters_work(
 
 
 def test_a_hidden_function_is_added_when_asked(graph: Page) -> None:
-    choose(graph, "Filter", "Filter by Function Names…")
-    graph.get_by_label("Display only these functions").check()
-    graph.get_by_label("Enter function name").fill("even")
-    graph.get_by_role("button", name="OK").click()
-    comes_to(graph, lambda: status(graph)[0], 1)
+    leave(graph, "even", 1)
     report = opened(graph, "flat")
     assert len(cells(report)) > 1
     report.get_by_role("button", name="leaf", exact=True).click()
@@ -171,22 +167,56 @@ def test_a_hidden_function_is_added_when_asked(graph: Page) -> None:
     comes_to(graph, lambda: facts(graph).get("function", "").split(" ")[0], "leaf")
 
 
+def leave(page: Page, words: str, n: int) -> None:
+    """Filter by names, which leaves so many functions."""
+    choose(page, "Filter", "Filter by Function Names…")
+    page.get_by_label("Display only these functions").check()
+    page.get_by_label("Enter function name").fill(words)
+    page.get_by_role("button", name="OK").click()
+    comes_to(page, lambda: status(page)[0], n)
+
+
 @pytest.mark.parametrize("is_hidden", [False, True])
 def test_a_call_leads_to_its_arrow(graph: Page, *, is_hidden: bool) -> None:
     if is_hidden:
-        choose(graph, "Filter", "Filter by CPU Time…")
-        graph.get_by_label("how many", exact=True).fill("0")
-        graph.get_by_role("button", name="OK").click()
+        leave(graph, "fibonacci", 1)
     report = opened(graph, "calls")
-    first = cells(report)[0]
-    report.locator("tbody tr").first.locator("td").nth(1).click()
-    if is_hidden and report.get_by_role("alert").count():
+    row = report.locator("tbody tr").filter(has_text="leaf [").first
+    first = [text(cell) for cell in row.locator("td").all()]
+    row.locator("td").nth(1).click()
+    expect(report.get_by_role("alert")).to_have_count(int(is_hidden))
+    if is_hidden:
+        assert "caller" not in facts(graph)
         report.get_by_role("button", name="Add it to the picture").click()
+        comes_to(graph, lambda: status(graph)[0], 3)
     comes_to(graph, lambda: "caller" in facts(graph), True)
     arc = facts(graph)
     assert arc["caller"].split(" ")[0] == first[2].split(" ")[0]
     assert arc["callee"].split(" ")[0] == first[3].split(" ")[0]
     assert number(arc["calls"]) == number(first[1])
+
+
+def test_hidden_callers_and_callees_are_those_of_the_graph(graph: Page, folder: Path) -> None:
+    left = {"middle", "even"}
+    leave(graph, " ".join(left), len(left))
+    pairs = [(row["caller"], row["callee"]) for row in data(folder, "calls")]
+    hidden = {
+        "neither": [pair for pair in pairs if not left & {*pair}],
+        "caller": [pair for pair in pairs if pair[0] not in left and pair[1] in left],
+        "callee": [pair for pair in pairs if pair[0] in left and pair[1] not in left],
+    }
+    assert all(hidden.values()), hidden
+    away = [pair for group in hidden.values() for pair in group]
+    assert status(graph)[2] == len(pairs) - len(away)
+    report = opened(graph, "calls")
+    told = []
+    for row in report.locator("tbody tr").all():
+        row.locator("td").nth(1).click()
+        expect(row).to_have_class(re.compile("is-here"))
+        if report.get_by_role("alert").count():
+            said = text(report.get_by_role("alert"))
+            told.append(tuple(re.findall(r"A filter hides (\S+) → (\S+)\.", said)[0]))
+    assert sorted(told) == sorted(away)
 
 
 def test_search_sorting_and_closing(graph: Page) -> None:
