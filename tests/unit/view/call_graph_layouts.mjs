@@ -3,6 +3,7 @@
 
 import { graphs } from "../../../benchmarks/call_graphs.mjs";
 import { layOut } from "../../../src/gnomon/view/web/src/callgraph/layout";
+import { LABEL_HEIGHT, LABEL_WIDTH } from "../../../src/gnomon/view/web/src/callgraph/layout-labels";
 import { pruned } from "../../../src/gnomon/view/web/src/callgraph/layout-pruned";
 
 for (const name of process.argv.slice(2)) {
@@ -28,6 +29,7 @@ function measured(graph, layout) {
     broken: brokenRoutes(graph, layout),
     crossing: arcsThroughBoxes(graph, layout, boxes),
     labels: labelsOnBoxes(layout, boxes),
+    ...labelsOnLabels(graph, layout),
     upward: upwardArcs(graph, layout),
     clusters: clusterProblems(graph, layout),
   };
@@ -139,6 +141,22 @@ function arcsThroughBoxes({ from, to }, layout, { at }) {
 
 function labelsOnBoxes({ labelX, labelY }, { at }) {
   return labelX.reduce((count, x, arc) => count + Number(at(x, labelY[arc], 0).length > 0), 0);
+}
+
+/** Arcs whose label lies on another's, and pairs of opposite arcs whose labels do. */
+function labelsOnLabels({ from, to }, { labelX, labelY }) {
+  const order = Array.from(from, (_, arc) => arc).sort((a, b) => labelY[a] - labelY[b]);
+  const covered = new Set();
+  let opposite = 0;
+  order.forEach((one, at) => {
+    for (let next = at + 1; next < order.length && labelY[order[next]] - labelY[one] < LABEL_HEIGHT - 0.01; next++) {
+      const other = order[next];
+      if (Math.abs(labelX[one] - labelX[other]) >= LABEL_WIDTH - 0.01) continue;
+      covered.add(one).add(other);
+      if (from[one] === to[other] && to[one] === from[other] && from[one] !== to[one]) opposite += 1;
+    }
+  });
+  return { coveredLabels: covered.size, oppositeLabels: opposite };
 }
 
 function upwardArcs({ from, to, height }, { y }) {

@@ -77,6 +77,16 @@ def test_arcs_lead_from_border_to_border_round_boxes(measures: Measures, name: s
 
 
 @pytest.mark.parametrize("name", GRAPHS)
+def test_labels_are_off_each_other(measures: Measures, name: str) -> None:
+    for found in (measures(name), measures(name)["after"]):
+        # Where thousands of arcs are there is not room for all; of two opposite ones nearly always.
+        most = found["arcs"] // 20 if name == "complete" else int(found["arcs"] > 500)
+        assert found["oppositeLabels"] <= most
+        if name not in ("complete", "chain with long arcs", "repeated arcs", "self arcs"):
+            assert found["coveredLabels"] <= found["arcs"] * (0.35 if name in LARGE else 0.2)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
 def test_clusters_hold_their_boxes_and_no_others(measures: Measures, name: str) -> None:
     for found in (measures(name), measures(name)["after"]):
         assert found["clusters"] == 0
