@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -125,12 +126,37 @@ def test_a_function_leads_to_its_box_and_its_source(graph: Page) -> None:
     graph.wait_for_url("**/*program.c*")
 
 
+@pytest.mark.parametrize(("kind", "row"), [("flat", "leaf"), ("calls", "middle [")])
+def test_what_is_inside_a_collapsed_cluster_is_no_filters_work(
+    graph: Page, kind: str, row: str
+) -> None:
+    locate(graph, "main")
+    canvas = graph.locator(".graph-canvas")
+    canvas.focus()
+    for key in ("c", "Enter"):
+        canvas.press(key)
+    graph.get_by_role("menuitem", name="Collapse Cluster").click()
+    n = status(graph)[0]
+    report = opened(graph, kind)
+    line = report.locator("tbody tr").filter(has_text=row).first
+    line.click()
+    said = report.get_by_role("alert")
+    expect(said).to_contain_text(re.compile("is inside the collapsed cluster .*/program"))
+    assert "filter" not in text(said)
+    report.get_by_role("button", name="Expand the cluster").click()
+    expect(said).to_have_count(0)
+    comes_to(graph, lambda: set(facts(graph)) >= {"function" if kind == "flat" else "caller"}, True)
+    if kind == "flat":
+        assert facts(graph)["function"].startswith("leaf ")
+    else:
+        ends = [cell for cell in line.locator("td").all_inner_texts() if "[" in cell]
+        assert [facts(graph)["caller"], facts(graph)["callee"]] == ends
+    # Nothing was added: it was there all along.
+    assert status(graph)[0] == n
+
+
 def test_a_hidden_function_is_added_when_asked(graph: Page) -> None:
-    choose(graph, "Filter", "Filter by Function Names…")
-    graph.get_by_label("Display only these functions").check()
-    graph.get_by_label("Enter function name").fill("even")
-    graph.get_by_role("button", name="OK").click()
-    comes_to(graph, lambda: status(graph)[0], 1)
+    leave(graph, "even", 1)
     report = opened(graph, "flat")
     assert len(cells(report)) > 1
     report.get_by_role("button", name="leaf", exact=True).click()
@@ -141,22 +167,56 @@ def test_a_hidden_function_is_added_when_asked(graph: Page) -> None:
     comes_to(graph, lambda: facts(graph).get("function", "").split(" ")[0], "leaf")
 
 
+def leave(page: Page, words: str, n: int) -> None:
+    """Filter by names, which leaves so many functions."""
+    choose(page, "Filter", "Filter by Function Names…")
+    page.get_by_label("Display only these functions").check()
+    page.get_by_label("Enter function name").fill(words)
+    page.get_by_role("button", name="OK").click()
+    comes_to(page, lambda: status(page)[0], n)
+
+
 @pytest.mark.parametrize("is_hidden", [False, True])
 def test_a_call_leads_to_its_arrow(graph: Page, *, is_hidden: bool) -> None:
     if is_hidden:
-        choose(graph, "Filter", "Filter by CPU Time…")
-        graph.get_by_label("how many", exact=True).fill("0")
-        graph.get_by_role("button", name="OK").click()
+        leave(graph, "fibonacci", 1)
     report = opened(graph, "calls")
-    first = cells(report)[0]
-    report.locator("tbody tr").first.locator("td").nth(1).click()
-    if is_hidden and report.get_by_role("alert").count():
+    row = report.locator("tbody tr").filter(has_text="leaf [").first
+    first = [text(cell) for cell in row.locator("td").all()]
+    row.locator("td").nth(1).click()
+    expect(report.get_by_role("alert")).to_have_count(int(is_hidden))
+    if is_hidden:
+        assert "caller" not in facts(graph)
         report.get_by_role("button", name="Add it to the picture").click()
+        comes_to(graph, lambda: status(graph)[0], 3)
     comes_to(graph, lambda: "caller" in facts(graph), True)
     arc = facts(graph)
     assert arc["caller"].split(" ")[0] == first[2].split(" ")[0]
     assert arc["callee"].split(" ")[0] == first[3].split(" ")[0]
     assert number(arc["calls"]) == number(first[1])
+
+
+def test_hidden_callers_and_callees_are_those_of_the_graph(graph: Page, folder: Path) -> None:
+    left = {"middle", "even"}
+    leave(graph, " ".join(left), len(left))
+    pairs = [(row["caller"], row["callee"]) for row in data(folder, "calls")]
+    hidden = {
+        "neither": [pair for pair in pairs if not left & {*pair}],
+        "caller": [pair for pair in pairs if pair[0] not in left and pair[1] in left],
+        "callee": [pair for pair in pairs if pair[0] in left and pair[1] not in left],
+    }
+    assert all(hidden.values()), hidden
+    away = [pair for group in hidden.values() for pair in group]
+    assert status(graph)[2] == len(pairs) - len(away)
+    report = opened(graph, "calls")
+    told = []
+    for row in report.locator("tbody tr").all():
+        row.locator("td").nth(1).click()
+        expect(row).to_have_class(re.compile("is-here"))
+        if report.get_by_role("alert").count():
+            said = text(report.get_by_role("alert"))
+            told.append(tuple(re.findall(r"A filter hides (\S+) → (\S+)\.", said)[0]))
+    assert sorted(told) == sorted(away)
 
 
 def test_search_sorting_and_closing(graph: Page) -> None:
@@ -201,6 +261,45 @@ def test_files_are_what_the_command_writes(
         written = tmp_path / "report.csv"
         printed(folder, run, kind, "-o", str(written))
         assert file.read_bytes() == written.read_bytes()
+
+
+def test_its_edge_gives_a_report_another_height(graph: Page) -> None:
+    choose(graph, "Report", TITLES["flat"])
+    report = graph.get_by_role("region", name=TITLES["flat"], exact=True)
+    edge = graph.get_by_role("separator", name="height of the report")
+    canvas = graph.locator(".graph-canvas")
+
+    def heights() -> tuple[float, float]:
+        boxes = [each.bounding_box() for each in (report, canvas)]
+        assert boxes[0]
+        assert boxes[1]
+        return boxes[0]["height"], boxes[1]["height"]
+
+    first = heights()
+    grip = edge.bounding_box()
+    assert grip is not None
+    x, y = grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2
+    graph.mouse.move(x, y)
+    graph.mouse.down()
+    graph.mouse.move(x, y - 90, steps=5)
+    graph.mouse.up()
+    comes_to(graph, lambda: abs(heights()[0] - first[0] - 90) <= 4, True)
+    comes_to(graph, lambda: abs(heights()[1] - first[1] + 90) <= 4, True)
+    dragged = heights()[0]
+    edge.focus()
+    graph.keyboard.press("ArrowDown")
+    graph.keyboard.press("ArrowDown")
+    comes_to(graph, lambda: heights()[0] < dragged - 10, True)
+    less, share = heights()[0], edge.get_attribute("aria-valuenow")
+    graph.keyboard.press("ArrowUp")
+    comes_to(graph, lambda: heights()[0] > less + 5, True)
+    graph.keyboard.press("ArrowDown")
+    graph.reload()
+    choose(graph, "Report", TITLES["flat"])
+    expect(edge).to_have_attribute("aria-valuenow", share or "")
+    comes_to(graph, lambda: abs(heights()[0] - less) <= 4, True)
+    edge.dblclick()
+    comes_to(graph, lambda: abs(heights()[0] - first[0]) <= 4, True)
 
 
 def test_statistics_of_a_function(graph: Page, folder: Path) -> None:

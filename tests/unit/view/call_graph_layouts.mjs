@@ -3,6 +3,8 @@
 
 import { graphs } from "../../../benchmarks/call_graphs.mjs";
 import { layOut } from "../../../src/gnomon/view/web/src/callgraph/layout";
+import { LABEL_HEIGHT, LABEL_WIDTH } from "../../../src/gnomon/view/web/src/callgraph/layout-labels";
+import { pruned } from "../../../src/gnomon/view/web/src/callgraph/layout-pruned";
 
 for (const name of process.argv.slice(2)) {
   const graph = withLabels(graphs[name]());
@@ -32,6 +34,7 @@ function measured(graph, layout) {
     broken: brokenRoutes(graph, layout),
     crossing: arcsThroughBoxes(graph, layout, boxes),
     labels: labelsOnBoxes(layout, boxes),
+    ...labelsOnLabels(graph, layout),
     upward: upwardArcs(graph, layout),
     clusters: clusterProblems(graph, layout),
   };
@@ -146,6 +149,22 @@ function labelsOnBoxes({ labelX, labelY }, { at }) {
   return labelX.reduce((count, x, arc) => count + Number(at(x, labelY[arc], 0).length > 0), 0);
 }
 
+/** Arcs whose label lies on another's, and pairs of opposite arcs whose labels do. */
+function labelsOnLabels({ from, to }, { labelX, labelY }) {
+  const order = Array.from(from, (_, arc) => arc).sort((a, b) => labelY[a] - labelY[b]);
+  const covered = new Set();
+  let opposite = 0;
+  order.forEach((one, at) => {
+    for (let next = at + 1; next < order.length && labelY[order[next]] - labelY[one] < LABEL_HEIGHT - 0.01; next++) {
+      const other = order[next];
+      if (Math.abs(labelX[one] - labelX[other]) >= LABEL_WIDTH - 0.01) continue;
+      covered.add(one).add(other);
+      if (from[one] === to[other] && to[one] === from[other] && from[one] !== to[one]) opposite += 1;
+    }
+  });
+  return { coveredLabels: covered.size, oppositeLabels: opposite };
+}
+
 function upwardArcs({ from, to, height }, { y }) {
   return from.reduce((count, tail, arc) => count + Number(tail !== to[arc] && y[tail] + height[tail] > y[to[arc]]), 0);
 }
@@ -196,7 +215,14 @@ function afterRemoval(graph, before) {
   };
   const after = layOut(smaller);
   const again = layOut({ ...graph, previous: { x: before.x, y: before.y } });
-  return { ...orders(smaller, after), ...measured(smaller, after), ...moved(before, again) };
+  const left = pruned(before, {
+    boxes: Int32Array.from(kept), arcs: Int32Array.from(arcs),
+    clusters: Int32Array.from({ length: graph.nClusters }, (_, at) => at),
+  });
+  return {
+    ...orders(smaller, after), ...measured(smaller, after), ...moved(before, again),
+    pruned: { ...measured(smaller, left), ...orders(smaller, left) },
+  };
 }
 
 /** Pairs of boxes in one row before and now that arcs connect, and how many of them changed sides. */

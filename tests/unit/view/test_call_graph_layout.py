@@ -77,6 +77,16 @@ def test_arcs_lead_from_border_to_border_round_boxes(measures: Measures, name: s
 
 
 @pytest.mark.parametrize("name", GRAPHS)
+def test_labels_are_off_each_other(measures: Measures, name: str) -> None:
+    for found in (measures(name), measures(name)["after"]):
+        # Where thousands of arcs are there is not room for all; of two opposite ones nearly always.
+        most = found["arcs"] // 20 if name == "complete" else int(found["arcs"] > 500)
+        assert found["oppositeLabels"] <= most
+        if name not in ("complete", "chain with long arcs", "repeated arcs", "self arcs"):
+            assert found["coveredLabels"] <= found["arcs"] * (0.35 if name in LARGE else 0.2)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
 def test_clusters_hold_their_boxes_and_no_others(measures: Measures, name: str) -> None:
     for found in (measures(name), measures(name)["after"]):
         assert found["clusters"] == 0
@@ -90,6 +100,15 @@ def test_the_same_graph_has_the_same_picture(measures: Measures, name: str) -> N
 @pytest.mark.parametrize("name", GRAPHS)
 def test_order_stays_when_boxes_go(measures: Measures, name: str) -> None:
     assert measures(name)["after"]["swapped"] == 0
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_what_is_left_without_some_boxes_is_a_layout(measures: Measures, name: str) -> None:
+    left = measures(name)["after"]["pruned"]
+    faults = ("notFinite", "overlaps", "outside", "broken", "ends", "crossing", "labels", "swapped")
+    assert {fault: left[fault] for fault in faults} == dict.fromkeys(faults, 0)
+    # That of boxes that have all gone stays where it was: no picture asks for it.
+    assert left["clusters"] == 0 or name == "a cluster each"
 
 
 def test_the_order_was_compared(measures: Measures) -> None:

@@ -1,6 +1,6 @@
 // The picture of a call graph on a canvas: moved, zoomed, clicked, and walked through by keys.
 
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import { scaledContext } from "../canvas";
 import { plural } from "../format";
@@ -82,7 +82,7 @@ export function GraphCanvas(props: CanvasProps) {
     return new CanvasSurface(pen, font);
   };
   const drawn = useRef<Drawn | null>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const now: Drawn = { model, picture, width, height, sight, colours, font };
     const moved = drawn.current && pixelsMoved(drawn.current, now);
     drawn.current = now;
@@ -96,7 +96,7 @@ export function GraphCanvas(props: CanvasProps) {
     return () => window.clearTimeout(rest);
   }, [model, picture, width, height, sight, colours, font]);
   const { chosen, hover, located } = marks;
-  useEffect(() => {
+  useLayoutEffect(() => {
     drawMarks(surfaceOn(canvas.current!), model, picture, sight, colours, marks);
   }, [model, picture, width, height, sight, colours, chosen, hover, located, font]);
 
@@ -106,7 +106,7 @@ export function GraphCanvas(props: CanvasProps) {
   };
   const under = (event: { clientX: number; clientY: number }) => {
     const { x, y } = placeOf(event);
-    return targetAt(model, picture, x, y, sight.scale);
+    return targetAt(picture, x, y, sight.scale);
   };
   const drag = useRef<{ x: number; y: number; sight: Sight; moved: boolean } | null>(null);
   const walk = (next: number) => {

@@ -1,8 +1,8 @@
 // Draws a call graph onto a surface: a canvas, or a file of SVG.
 
-import { indexOf, type GraphIndex } from "./graph-index";
+import { heaviestFirst, indexOf } from "./graph-index";
 import { drawLandmarks } from "./graph-landmarks";
-import { clusterTotal, fullWidth, LABEL_HEIGHT, type Arrow, type Box, type Picture } from "./graph-picture";
+import { arrowLabel, clusterTotal, fullWidth, LABEL_HEIGHT, type Arrow, type Box, type Picture } from "./graph-picture";
 import { labelValue, type GraphModel } from "./graph-model";
 
 export interface GraphColours {
@@ -163,19 +163,13 @@ function drawClusters(surface: Surface, model: GraphModel, picture: Picture, sig
   });
 }
 
-/** The index of a picture; its weights are calls, of profiles without counts what they came to. */
-export function graphIndex(model: GraphModel, picture: Picture): GraphIndex {
-  const weights = model.hasCounts ? model.data.arcCalls : model.data.arcTotal;
-  return indexOf(picture, (arrow) => picture.arrows[arrow]!.arcs.reduce((sum, arc) => sum + weights[arc]!, 0));
-}
-
 function drawArrows(surface: Surface, model: GraphModel, picture: Picture, sight: Sight, colours: GraphColours): void {
   const { layout, arrows } = picture;
-  const { bounds, byWeight } = graphIndex(model, picture);
+  const { bounds } = layout;
   const width = Math.max(1, (ARROW_LEAST_PX * thinned(arrows.length)) / sight.scale);
   const hasHead = sight.scale >= HEAD_SCALE;
   let n = 0;
-  for (const at of byWeight) {
+  for (const at of heaviestFirst(model, picture)) {
     if (n >= ARROWS_MOST && sight.scale < 1) break;
     const [left, top, right, bottom] = [bounds[4 * at]!, bounds[4 * at + 1]!, bounds[4 * at + 2]!, bounds[4 * at + 3]!];
     if (!isVisible(sight, left, top, right - left, bottom - top)) continue;
@@ -186,7 +180,7 @@ function drawArrows(surface: Surface, model: GraphModel, picture: Picture, sight
   arrows.forEach((arrow, at) => {
     const x = layout.labelX[at]!;
     const y = layout.labelY[at]!;
-    if (isVisible(sight, x - 30, y - 8, 60, 16)) surface.text(x, y, arrow.label, colours.arc, 80, "center");
+    if (isVisible(sight, x - 30, y - 8, 60, 16)) surface.text(x, y, arrowLabel(model, arrow), colours.arc, 80, "center");
   });
 }
 
@@ -198,9 +192,9 @@ function isStrong(arrow: Arrow, at: number, boxes: readonly number[], marks: Mar
 const NEAR_PX = 5;
 
 /** What is at a place of the picture: a box with its label, else an arc, else the edge of a cluster. */
-export function targetAt(model: GraphModel, picture: Picture, x: number, y: number, scale: number): Target | null {
+export function targetAt(picture: Picture, x: number, y: number, scale: number): Target | null {
   const { layout, boxes } = picture;
-  const index = graphIndex(model, picture);
+  const index = indexOf(picture);
   for (const at of index.boxesAt(x, y)) {
     const top = layout.y[at]!;
     const left = layout.x[at]!;

@@ -2,7 +2,6 @@
 
 import { formatNumber, formatQuantity, plural } from "../format";
 import type { Target } from "./graph-drawing";
-import type { Displayed } from "./graph-filters";
 import { functionLabel, type GraphModel } from "./graph-model";
 import { clusterTotal, type Picture } from "./graph-picture";
 
@@ -74,26 +73,40 @@ function factsOf(model: GraphModel, picture: Picture, chosen: Target, before: Gr
   return rows;
 }
 
+const named = new WeakMap<GraphModel, ReadonlyMap<string, readonly number[]>>();
+
+/** Functions of a graph by their names. */
+function byNames(model: GraphModel): ReadonlyMap<string, readonly number[]> {
+  const before = named.get(model);
+  if (before) return before;
+  const functions = new Map<string, number[]>();
+  model.data.names.forEach((name, f) => {
+    const same = functions.get(name);
+    if (same) same.push(f);
+    else functions.set(name, [f]);
+  });
+  named.set(model, functions);
+  return functions;
+}
+
 /** The function of another graph with the same name in the same module, -1 for none. */
 export function matching(model: GraphModel, other: GraphModel, f: number): number {
-  const name = model.data.names[f]!;
   const module = model.data.modules[model.data.module[f]!]!.name;
-  const same = other.data.names.flatMap((one, at) => (one === name ? [at] : []));
+  const same = byNames(other).get(model.data.names[f]!) ?? [];
   return same.find((at) => other.data.modules[other.data.module[at]!]!.name === module) ?? same[0] ?? -1;
 }
 
 interface StatusProps {
   model: GraphModel;
-  shown: Displayed;
-  arcs: number;
+  picture: Picture;
 }
 
-export function GraphStatus({ model, shown, arcs }: StatusProps) {
+export function GraphStatus({ model, picture }: StatusProps) {
   const { data } = model;
   return (
     <p class="graph-status" role="status">
       <b>{data.program}</b>, {plural(data.files, "profile")}, {data.metric} {formatQuantity(data.whole, data.unit)} ({data.how});{" "}
-      {formatNumber(shown.functions.size)} of {plural(data.n, "function")} and {formatNumber(arcs)} of {plural(data.caller.length, "call")} displayed
+      {formatNumber(picture.shown.functions.size)} of {plural(data.n, "function")} and {formatNumber(picture.nArcs)} of {plural(data.caller.length, "call")} displayed
     </p>
   );
 }

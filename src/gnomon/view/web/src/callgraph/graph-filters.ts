@@ -13,8 +13,25 @@ export type Relation = "parents" | "children" | "ancestors" | "descendants" | "c
 
 const only = (functions: Iterable<number>): Displayed => ({ functions: new Set(functions), arcs: null });
 
+const wholeTrees = new WeakMap<GraphModel, Displayed>();
+
+/** All of a graph: always the same object, so that its picture can be there before it is asked for. */
 export function wholeTree(model: GraphModel): Displayed {
-  return only(Array.from({ length: model.n }, (_, f) => f));
+  let whole = wholeTrees.get(model);
+  if (!whole) wholeTrees.set(model, (whole = only(Array.from({ length: model.n }, (_, f) => f))));
+  return whole;
+}
+
+/** What a filter leaves; where that is what is displayed already, or all, the same object as before. */
+export function settled(model: GraphModel, before: Displayed, after: Displayed): Displayed {
+  return [before, wholeTree(model)].find((other) => isSame(other.functions, after.functions) && isSame(other.arcs, after.arcs)) ?? after;
+}
+
+function isSame(before: ReadonlySet<number> | null, after: ReadonlySet<number> | null): boolean {
+  if (before === after || !before || !after) return before === after;
+  if (before.size !== after.size) return false;
+  for (const member of after) if (!before.has(member)) return false;
+  return true;
 }
 
 export function byCpu(model: GraphModel, n: number, which: "most" | "least"): Displayed {

@@ -1,26 +1,18 @@
-// Where boxes and arrows of a picture are, for questions that the pointer and each frame ask.
+// Where boxes and arrows of a picture are, for questions that the pointer asks; which arrows are drawn first.
 
-import { fullWidth, LABEL_HEIGHT, type Picture } from "./graph-picture";
-
-/** Left, top, right and bottom of each arrow's route. */
-export type Bounds = Float32Array;
+import type { GraphModel } from "./graph-model";
+import { arrowWeight, fullWidth, LABEL_HEIGHT, type Arrow, type Picture, type Sketch } from "./graph-picture";
 
 const CELL = 256;
 const ROWS = 2 ** 22;
 
 export class GraphIndex {
-  readonly bounds: Bounds;
-  /** Arrows with the most calls, or that come to most, first: these are drawn where not all can be. */
-  readonly byWeight: Int32Array;
   private readonly boxes = new Map<number, number[]>();
   private readonly pieces = new Map<number, number[]>();
 
-  constructor(picture: Picture, weight: (arrow: number) => number) {
-    const { layout, boxes, arrows } = picture;
+  constructor({ layout, boxes, arrows }: Picture) {
     const { points, routeStart } = layout;
-    this.bounds = new Float32Array(4 * arrows.length);
     for (let at = 0; at < arrows.length; at++) {
-      this.bounds.set(boundsOf(points, routeStart[at]!, routeStart[at + 1]!), 4 * at);
       for (let piece = routeStart[at]!; piece + 7 < routeStart[at + 1]!; piece += 6) {
         const [left, top, right, bottom] = boundsOf(points, piece, piece + 8);
         put(this.pieces, left, top, right, bottom, at);
@@ -30,8 +22,6 @@ export class GraphIndex {
       const [x, y] = [layout.x[at]!, layout.y[at]!];
       put(this.boxes, x, y, x + fullWidth(box), y + box.height + LABEL_HEIGHT, at);
     });
-    const weights = Float64Array.from(arrows, (_, at) => weight(at));
-    this.byWeight = Int32Array.from(arrows.keys()).sort((a, b) => weights[b]! - weights[a]! || a - b);
   }
 
   /** Boxes that may be at a place. */
@@ -51,13 +41,25 @@ export class GraphIndex {
   }
 }
 
-const known = new WeakMap<Picture, GraphIndex>();
+const indices = new WeakMap<Picture, GraphIndex>();
 
 /** The index of a picture, made once. */
-export function indexOf(picture: Picture, weight: (arrow: number) => number): GraphIndex {
-  let index = known.get(picture);
-  if (!index) known.set(picture, (index = new GraphIndex(picture, weight)));
+export function indexOf(picture: Picture): GraphIndex {
+  let index = indices.get(picture);
+  if (!index) indices.set(picture, (index = new GraphIndex(picture)));
   return index;
+}
+
+const orders = new WeakMap<readonly Arrow[], Int32Array>();
+
+/** Arrows with the most calls, or that come to most, first: these are drawn where not all can be. */
+export function heaviestFirst(model: GraphModel, { arrows }: Sketch): Int32Array {
+  let order = orders.get(arrows);
+  if (!order) {
+    const weights = Float64Array.from(arrows, (arrow) => arrowWeight(model, arrow));
+    orders.set(arrows, (order = Int32Array.from(arrows.keys()).sort((a, b) => weights[b]! - weights[a]! || a - b)));
+  }
+  return order;
 }
 
 function cellOf(x: number, y: number): number {

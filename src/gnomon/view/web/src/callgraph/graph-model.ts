@@ -24,6 +24,7 @@ export class GraphModel {
   /** The module of the program itself; -1 where none is. */
   readonly programModule: number;
   readonly hasCounts: boolean;
+  private readonly ranked: readonly number[];
 
   constructor(readonly data: CallGraphData) {
     this.from = arcsOf(data.n, data.caller);
@@ -32,6 +33,7 @@ export class GraphModel {
     const main = data.names.findIndex((name) => name === "main");
     this.programModule = named >= 0 ? named : main >= 0 ? data.module[main]! : -1;
     this.hasCounts = data.arcCalls.every((calls) => calls >= 0);
+    this.ranked = Array.from({ length: data.n }, (_, f) => f).sort((a, b) => data.index[a]! - data.index[b]!);
   }
 
   get n(): number {
@@ -82,9 +84,8 @@ export class GraphModel {
   }
 
   /** Functions by what they come to, those with most first. */
-  byTotal(): number[] {
-    const { index } = this.data;
-    return Array.from({ length: this.n }, (_, f) => f).sort((a, b) => index[a]! - index[b]!);
+  byTotal(): readonly number[] {
+    return this.ranked;
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { displayedArcs, type Displayed } from "./graph-filters";
 import { functionLabel, labelValue, valuesLabel, type GraphModel } from "./graph-model";
-import { layOut, type Layout } from "./layout";
+import { layOut, type Layout, type LayoutInput } from "./layout";
 
 export interface PictureOptions {
   readonly isClustered: boolean;
@@ -10,6 +10,10 @@ export interface PictureOptions {
   readonly collapsed: ReadonlySet<number>;
   /** The largest side of a box. */
   readonly largest: number;
+}
+
+export function areAlike(some: PictureOptions, others: PictureOptions): boolean {
+  return some.isClustered === others.isClustered && some.collapsed === others.collapsed && some.largest === others.largest;
 }
 
 /** A box: of function `f`, or, if that is -1, of all displayed functions of a module. */
@@ -27,16 +31,25 @@ export interface Arrow {
   readonly from: number;
   readonly to: number;
   readonly arcs: readonly number[];
-  readonly label: string;
 }
 
-export interface Picture {
+/** What is laid out: all of a picture but where it is. */
+export interface Sketch {
+  readonly shown: Displayed;
+  readonly options: PictureOptions;
   readonly boxes: readonly Box[];
   readonly arrows: readonly Arrow[];
-  readonly layout: Layout;
+  /** How many arcs of the graph are displayed. */
+  readonly nArcs: number;
   /** Modules of the clusters of the layout. */
   readonly modules: readonly number[];
   readonly boxOf: ReadonlyMap<number, number>;
+}
+
+export interface Picture extends Sketch {
+  readonly layout: Layout;
+  /** How many boxes were laid out, where some have gone since. */
+  readonly laidOut?: number;
 }
 
 /** What the smallest box measures: the chapter's "smallest allowable size". */
@@ -47,10 +60,15 @@ const LABEL_MOST = 190;
 const GAPS = { gapX: 22, gapY: 46, clusterPadding: 16, clusterHeader: 24 };
 
 export function makePicture(model: GraphModel, shown: Displayed, options: PictureOptions, before: Picture | null): Picture {
+  const sketch = sketched(model, shown, options);
+  return { ...sketch, layout: layOut(layoutInput(sketch, before)) };
+}
+
+export function sketched(model: GraphModel, shown: Displayed, options: PictureOptions): Sketch {
   const boxes: Box[] = [];
   const boxOf = new Map<number, number>();
   const { module } = model.data;
-  const functions = [...shown.functions].sort((a, b) => model.data.index[a]! - model.data.index[b]!);
+  const functions = model.byTotal().filter((f) => shown.functions.has(f));
   const isCollapsed = (f: number) => options.isClustered && options.collapsed.has(module[f]!);
   const largestOf = largestTotals(model, functions, options.isClustered);
   const collapsedBox = new Map<number, number>();
@@ -69,23 +87,25 @@ export function makePicture(model: GraphModel, shown: Displayed, options: Pictur
     }
     boxOf.set(f, at);
   }
-  const arrows = arrowsOf(model, displayedArcs(model, shown), boxOf);
+  const arcs = displayedArcs(model, shown);
+  const arrows = arrowsOf(model, arcs, boxOf, boxes.length);
   const modules = options.isClustered ? [...new Set(boxes.filter((box) => box.f >= 0).map((box) => box.module))] : [];
-  const clusterOf = new Map(modules.map((one, at) => [one, at]));
-  const width = Float64Array.from(boxes, fullWidth);
-  const previous = before ? formerPlaces(boxes, before) : undefined;
-  const layout = layOut({
-    width,
+  return { shown, options, boxes, arrows, nArcs: arcs.length, modules, boxOf };
+}
+
+export function layoutInput({ boxes, arrows, modules }: Sketch, before: Picture | null): LayoutInput {
+  const clusterOf = new Map(modules.map((module, at) => [module, at]));
+  return {
+    width: Float64Array.from(boxes, fullWidth),
     inner: Float64Array.from(boxes, (box) => box.width),
     height: Float64Array.from(boxes, (box) => box.height + LABEL_HEIGHT),
     from: Int32Array.from(arrows, (arrow) => arrow.from),
     to: Int32Array.from(arrows, (arrow) => arrow.to),
     cluster: Int32Array.from(boxes, (box) => (box.f >= 0 ? (clusterOf.get(box.module) ?? -1) : -1)),
     nClusters: modules.length,
-    ...(previous ? { previous } : {}),
+    ...(before ? { previous: formerPlaces(boxes, before) } : {}),
     ...GAPS,
-  });
-  return { boxes, arrows, layout, modules, boxOf };
+  };
 }
 
 /** The width of a box with the label below it. */
@@ -107,14 +127,33 @@ function largestTotals(model: GraphModel, functions: readonly number[], isCluste
 function functionBox(model: GraphModel, f: number, whole: number, largest: number): Box {
   const { own, total, module, isShown } = model.data;
   const side = (value: number) => (whole > 0 && isShown[f] ? Math.max(SMALLEST, (largest * value) / whole) : SMALLEST);
+  const { labels, values } = textsOf(model);
   return {
     f,
     module: module[f]!,
     width: side(total[f]!),
     height: side(own[f]!),
-    label: functionLabel(model, f),
-    values: valuesLabel(model, f),
+    label: labels[f]!,
+    values: values[f]!,
   };
+}
+
+interface Texts {
+  readonly labels: readonly string[];
+  readonly values: readonly string[];
+}
+
+const textsKnown = new WeakMap<GraphModel, Texts>();
+
+/** What stands below the boxes of all functions: the same in every picture of a graph. */
+function textsOf(model: GraphModel): Texts {
+  let texts = textsKnown.get(model);
+  if (!texts) {
+    const all = Array.from({ length: model.n }, (_, f) => f);
+    texts = { labels: all.map((f) => functionLabel(model, f)), values: all.map((f) => valuesLabel(model, f)) };
+    textsKnown.set(model, texts);
+  }
+  return texts;
 }
 
 export function clusterTotal(model: GraphModel, module: number): number {
@@ -135,31 +174,52 @@ function clusterBox(model: GraphModel, module: number, functions: readonly numbe
   };
 }
 
-function arrowsOf(model: GraphModel, arcs: readonly number[], boxOf: ReadonlyMap<number, number>): Arrow[] {
-  const { caller, callee, arcCalls, arcTotal, unit } = model.data;
+function arrowsOf(model: GraphModel, arcs: readonly number[], boxOf: ReadonlyMap<number, number>, nBoxes: number): Arrow[] {
+  const { caller, callee } = model.data;
   const byPair = new Map<number, number[]>();
+  const arrows: Arrow[] = [];
   for (const arc of arcs) {
     const from = boxOf.get(caller[arc]!);
     const to = boxOf.get(callee[arc]!);
     if (from === undefined || to === undefined) continue;
     // What is called within a collapsed cluster is within its box.
     if (from === to && caller[arc] !== callee[arc]) continue;
-    const key = from * 2 ** 26 + to;
+    const key = from * nBoxes + to;
     const same = byPair.get(key);
-    if (same) same.push(arc);
-    else byPair.set(key, [arc]);
+    if (same) {
+      same.push(arc);
+      continue;
+    }
+    const own = [arc];
+    byPair.set(key, own);
+    arrows.push({ from, to, arcs: own });
   }
-  return [...byPair].map(([key, same]) => {
-    const sum = (column: Float64Array) => same.reduce((total, arc) => total + column[arc]!, 0);
-    const label = model.hasCounts ? String(sum(arcCalls)) : labelValue(sum(arcTotal), unit);
-    return { from: Math.floor(key / 2 ** 26), to: key % 2 ** 26, arcs: same, label };
-  });
+  return arrows;
 }
 
-/** Where boxes were in the picture before, so that they keep their order. */
+/** How many calls an arrow stands for; of profiles without counts, what they came to. */
+export function arrowWeight(model: GraphModel, { arcs }: Arrow): number {
+  const weights = model.hasCounts ? model.data.arcCalls : model.data.arcTotal;
+  let sum = 0;
+  for (const arc of arcs) sum += weights[arc]!;
+  return sum;
+}
+
+export function arrowLabel(model: GraphModel, arrow: Arrow): string {
+  const weight = arrowWeight(model, arrow);
+  return model.hasCounts ? String(weight) : labelValue(weight, model.data.unit);
+}
+
+/** Where boxes were in the picture before, NaN for new ones, so that they keep their order. */
 function formerPlaces(boxes: readonly Box[], before: Picture): { x: Float64Array; y: Float64Array } {
-  const at = new Map(before.boxes.map((box, number) => [box.f >= 0 ? `f${box.f}` : `m${box.module}`, number]));
-  const former = boxes.map((box) => at.get(box.f >= 0 ? `f${box.f}` : `m${box.module}`));
-  const place = (column: Float64Array) => Float64Array.from(former, (number) => (number === undefined ? NaN : column[number]!));
-  return { x: place(before.layout.x), y: place(before.layout.y) };
+  const ofCluster = new Map(before.boxes.flatMap((box, at) => (box.f < 0 ? [[box.module, at]] : [])));
+  const [x, y] = [new Float64Array(boxes.length).fill(NaN), new Float64Array(boxes.length).fill(NaN)];
+  boxes.forEach((box, at) => {
+    const former = box.f >= 0 ? before.boxOf.get(box.f) : ofCluster.get(box.module);
+    // A function may have been in the box of its cluster.
+    if (former === undefined || before.boxes[former]!.f !== box.f) return;
+    x[at] = before.layout.x[former]!;
+    y[at] = before.layout.y[former]!;
+  });
+  return { x, y };
 }

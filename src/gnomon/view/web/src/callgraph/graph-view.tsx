@@ -9,6 +9,7 @@ import { Menu } from "../menu";
 import { MetricChoice } from "../metric-picker";
 import { loadPreference, savePreference } from "../preferences";
 import { navigate, setParams, useRoute } from "../route";
+import { useShare } from "../split-pane";
 import { useShortcuts } from "../shortcuts";
 import "../styles/callgraph.css";
 import { useTheme } from "../theme";
@@ -17,13 +18,15 @@ import { GraphCanvas, graphColours, sightOfBox, wholeSight, zoomed } from "./gra
 import { LocateDialog, NameDialog, NumberDialog, SettingsDialog, type GraphSettings } from "./graph-dialogs";
 import { drawGraph, type GraphColours, type Sight, type Target } from "./graph-drawing";
 import { GraphFacts, GraphStatus, matching } from "./graph-facts";
-import { byCounts, byCpu, byName, byRelation, displayedArcs, wholeTree, without, withLibraryCalls, withoutLibraries, type Displayed, type Relation } from "./graph-filters";
+import { byCounts, byCpu, byName, byRelation, settled, wholeTree, without, withLibraryCalls, withoutLibraries, type Displayed, type Relation } from "./graph-filters";
+import { arrowOf, hiddenBy, isBox } from "./graph-hidden";
 import { GraphMenu, type MenuItem } from "./graph-menu";
 import { functionLabel, GraphModel } from "./graph-model";
 import { GraphOverview } from "./graph-overview";
-import { makePicture, type Picture } from "./graph-picture";
+import type { Picture, PictureOptions } from "./graph-picture";
+import { Pictures } from "./graph-pictures";
 import { LoadFilesDialog } from "./load-files";
-import { ReportPane } from "./report-pane";
+import { REPORT_SHARE, ReportPane } from "./report-pane";
 import { REPORT_TITLES, type ReportRow } from "./report-rows";
 import { CanvasSurface, SvgSurface } from "./graph-surfaces";
 
@@ -50,6 +53,15 @@ interface PaneProps extends ViewProps {
   readonly before: GraphModel | null;
 }
 
+/** Where one looks in a picture, and what is chosen there: another picture has other boxes. */
+interface View {
+  readonly picture: Picture;
+  /** Null for all of it. */
+  readonly sight: Sight | null;
+  readonly chosen: Target | null;
+  readonly hover: Target | null;
+}
+
 type Open = "" | "load" | "name" | "cpu" | "calls" | "locate" | "settings";
 
 function firstDisplayed(model: GraphModel, most: string | undefined): Displayed {
@@ -65,11 +77,8 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
   const [shown, setShown] = useState<Displayed>(() => firstDisplayed(model, params["max"]));
   const [isClustered, setClustered] = useState(true);
   const [collapsed, setCollapsed] = useState<ReadonlySet<number>>(new Set());
-  const [chosen, setChosen] = useState<Target | null>(null);
-  const [hover, setHover] = useState<Target | null>(null);
   const [located, setLocated] = useState<ReadonlySet<number>>(new Set());
-  const [sight, setSight] = useState<Sight | null>(null);
-  const [menu, setMenu] = useState<{ target: Target; x: number; y: number } | null>(null);
+  const [menu, setMenu] = useState<{ picture: Picture; target: Target; x: number; y: number } | null>(null);
   const [dialog, setDialog] = useState<Open>("");
   const [report, setReport] = useState<ReportKind | null>(null);
   /** The only function whose statistics are wanted, -1 for all. */
@@ -78,33 +87,40 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
     setReport(kind);
     setOfFunction(f);
   };
+  const [reportShare, setReportShare] = useShare("report", REPORT_SHARE);
   const [hasOverview, setOverview] = useState(false);
   const usual = useMemo<GraphSettings>(() => ({ box: graphColours().box, arc: graphColours().arc, largest: 110 }), [theme]);
   const [settings, setSettings] = useState<GraphSettings | null>(() => savedSettings());
   const { largest } = settings ?? usual;
+  const options = useMemo<PictureOptions>(() => ({ isClustered, collapsed, largest }), [isClustered, collapsed, largest]);
+  const [, draw] = useState(0);
   const last = useRef<Picture | null>(null);
-  const picture = useMemo(() => {
-    const made = makePicture(model, shown, { isClustered, collapsed, largest }, last.current);
-    last.current = made;
-    return made;
-  }, [model, shown, isClustered, collapsed, largest]);
+  const pictures = useMemo(() => new Pictures(model, last.current, () => draw((times) => times + 1)), [model]);
+  const picture = pictures.of({ shown, options });
+  last.current = picture;
   const colours = useMemo<GraphColours>(
     () => ({ ...graphColours(), ...(settings ? { box: settings.box, arc: settings.arc } : {}), ofFunction: before ? changeColours(model, before) : null }),
     [settings, theme, before, model],
   );
-  const nArcs = useMemo(() => displayedArcs(model, shown).length, [model, shown]);
-  const seen = sight ?? wholeSight(picture, width, height);
-  // What is chosen has another number in another picture, of which all is shown, or what was located.
-  const wanted = useRef(-1);
-  const wantedArc = useRef(-1);
-  useEffect(() => {
-    const at = picture.boxOf.get(wanted.current);
-    const arrow = arrowOf(picture, wantedArc.current);
-    wanted.current = wantedArc.current = -1;
-    setHover(null);
-    setChosen(arrow >= 0 ? { kind: "arc", arrow } : at === undefined ? null : { kind: "function", box: at });
-    setSight(at === undefined ? null : sightOfBox(picture, at, width, height, 1));
+  // Of a new picture all is seen, or what was to be located.
+  const wanted = useRef({ f: -1, arc: -1 });
+  const arrival = useMemo<View>(() => {
+    const { f, arc } = wanted.current;
+    wanted.current = { f: -1, arc: -1 };
+    const at = picture.boxOf.get(f);
+    const arrow = arrowOf(picture, arc);
+    return {
+      picture, hover: null,
+      sight: at === undefined ? null : sightOfBox(picture, at, width, height, 1),
+      chosen: arrow >= 0 ? { kind: "arc", arrow } : at === undefined ? null : { kind: "function", box: at },
+    };
   }, [picture]);
+  const [view, setView] = useState<View>(arrival);
+  const { sight, chosen, hover } = view.picture === picture ? view : arrival;
+  const change = (part: Partial<View>) => setView((old) => ({ ...(old.picture === picture ? old : arrival), ...part }));
+  const setSight = (next: Sight | null) => change({ sight: next });
+  const setChosen = (next: Target | null) => change({ chosen: next });
+  const seen = useMemo(() => sight ?? wholeSight(picture, width, height), [sight, picture, width, height]);
   useEffect(() => {
     if (sight && (Math.abs(sight.width * sight.scale - width) > 1 || Math.abs(sight.height * sight.scale - height) > 1)) {
       setSight({ ...sight, width: width / sight.scale, height: height / sight.scale });
@@ -120,13 +136,17 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
   };
   const locate = (f: number) => {
     setLocated(new Set([f]));
-    const module = model.data.module[f]!;
-    if (shown.functions.has(f) && !(isClustered && collapsed.has(module))) return chooseFunction(f);
-    wanted.current = f;
-    setShown({ functions: new Set([...shown.functions, f]), arcs: null });
-    setCollapsed(new Set([...collapsed].filter((one) => one !== module)));
+    if (isBox(picture, f)) return chooseFunction(f);
+    wanted.current = { f, arc: -1 };
+    display([f]);
   };
-  const isDisplayed = (row: ReportRow) => (row.arc >= 0 ? arrowOf(picture, row.arc) >= 0 : shown.functions.has(row.f));
+  /** Add functions to the picture, each with a box of its own. */
+  const display = (functions: readonly number[], arc = -1) => {
+    const isLeft = functions.every((f) => shown.functions.has(f)) && (arc < 0 || !shown.arcs || shown.arcs.has(arc));
+    if (!isLeft) setShown(settled(model, shown, { functions: new Set([...shown.functions, ...functions]), arcs: null }));
+    const modules = functions.map((f) => model.data.module[f]!).filter((module) => collapsed.has(module));
+    if (modules.length > 0) setCollapsed(new Set([...collapsed].filter((module) => !modules.includes(module))));
+  };
   const locateRow = (row: ReportRow) => {
     if (row.arc < 0) return locate(row.f);
     const [caller, callee] = [model.data.caller[row.arc]!, model.data.callee[row.arc]!];
@@ -135,9 +155,8 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
       chooseFunction(caller);
       return setChosen({ kind: "arc", arrow });
     }
-    [wanted.current, wantedArc.current] = [caller, row.arc];
-    setShown({ functions: new Set([...shown.functions, caller, callee]), arcs: null });
-    setCollapsed(new Set([...collapsed].filter((one) => one !== model.data.module[caller] && one !== model.data.module[callee])));
+    wanted.current = { f: caller, arc: row.arc };
+    display([caller, callee], row.arc);
   };
   const asked = params["locate"];
   useEffect(() => {
@@ -147,7 +166,7 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
 
   const show = (next: Displayed) => {
     setLocated(new Set());
-    setShown(next);
+    setShown(settled(model, shown, next));
   };
   const openSource = (f: number) => {
     const file = model.data.sources[model.data.source[f]!];
@@ -197,13 +216,13 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
       { label: "Show Source Code", isOff: !model.data.sources[model.data.source[f]!], act: () => openSource(f) },
     ];
   };
-  const openMenu = (target: Target, x: number, y: number) => setMenu({ target, x, y });
+  const openMenu = (target: Target, x: number, y: number) => setMenu({ picture, target, x, y });
   const save = (kind: "svg" | "png") => void saveAs(kind, model, picture, colours, run.title);
   useShortcuts({ Escape: () => (report ? setReport(null) : setChosen(null)), "/": () => setDialog("locate") });
-  const apply = (next: Displayed) => () => show(next);
+  const apply = (next: () => Displayed) => () => show(next());
 
   return (
-    <div class={report ? "graph-view has-report" : "graph-view"}>
+    <div class={report ? "graph-view has-report" : "graph-view"} style={{ "--report": `${100 * reportShare}%` }}>
       <div class="tools graph-tools">
         <MenuOf name="File" items={[["Load Files…", () => setDialog("load")]]} />
         <MenuOf name="View" items={[
@@ -212,8 +231,8 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
           ["Colours and Sizes…", () => setDialog("settings")], ["Save as SVG", () => save("svg")], ["Save as PNG", () => save("png")],
         ]} />
         <MenuOf name="Filter" items={[
-          ["Show Entire Call Tree", apply(wholeTree(model))], ["Remove All Library Calls", apply(withoutLibraries(model, shown))],
-          ["Add Library Calls", apply(withLibraryCalls(model, shown))],
+          ["Show Entire Call Tree", apply(() => wholeTree(model))], ["Remove All Library Calls", apply(() => withoutLibraries(model, shown))],
+          ["Add Library Calls", apply(() => withLibraryCalls(model, shown))],
           [isClustered ? "Uncluster Functions" : "Cluster Functions by Library", () => setClustered(!isClustered)],
           ["Filter by Function Names…", () => setDialog("name")], ["Filter by CPU Time…", () => setDialog("cpu")],
           ["Filter by Call Counts…", () => setDialog("calls")],
@@ -222,28 +241,29 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
         <MenuOf name="Utility" items={[["Locate Function By Name…", () => setDialog("locate")]]} />
         <MetricChoice metrics={metrics.filter((one) => one.additive)} chosen={model.data.metric} onChoose={(name) => setParams({ gmetric: name })} />
       </div>
-      <div class="graph-box" ref={box}>
+      <div class="graph-box" ref={box} aria-busy={pictures.isBusy}>
         {width > 0 && picture.boxes.length > 0 && (
           <GraphCanvas
             model={model} picture={picture} width={width} height={height} sight={seen} colours={colours}
-            marks={{ chosen, hover, located }} onSight={setSight} onHover={setHover} onChoose={setChosen} onMenu={openMenu}
+            marks={{ chosen, hover, located }} onSight={setSight} onHover={(target) => change({ hover: target })} onChoose={setChosen} onMenu={openMenu}
           />
         )}
         {picture.boxes.length === 0 && <p class="hint">No function is displayed: Filter, Show Entire Call Tree.</p>}
         {chosen && <GraphFacts model={model} picture={picture} chosen={chosen} before={before} />}
         {hasOverview && width > 0 && <GraphOverview picture={picture} sight={seen} width={width} colours={colours} onSight={setSight} />}
-        {menu && (
+        {menu?.picture === picture && (
           <GraphMenu title={menuTitle(model, picture, menu.target)} x={menu.x} y={menu.y} items={items(menu.target)} onClose={() => setMenu(null)} />
         )}
       </div>
       {report && (
         <ReportPane
           key={`${report}/${ofFunction}`} runId={run.id} kind={report} model={model}
-          query={ofFunction < 0 ? query : { ...query, function: model.data.index[ofFunction] }} isDisplayed={isDisplayed} onLocate={locateRow}
-          onSource={openSource} onClose={() => setReport(null)}
+          query={ofFunction < 0 ? query : { ...query, function: model.data.index[ofFunction] }}
+          whyHidden={(row) => hiddenBy(model, picture, row)} onLocate={locateRow} onSource={openSource} onClose={() => setReport(null)}
+          share={reportShare} onShare={setReportShare}
         />
       )}
-      <GraphStatus model={model} shown={shown} arcs={nArcs} />
+      <GraphStatus model={model} picture={picture} />
       {dialog === "load" && <LoadFilesDialog folder={state.value?.folder ?? "."} onClose={() => setDialog("")} />}
       {dialog === "name" && <NameDialog model={model} onClose={() => setDialog("")} onApply={(words, mode) => show(byName(model, shown, words, mode))} />}
       {dialog === "cpu" && (
@@ -272,10 +292,6 @@ function MenuOf({ name, items }: { name: string; items: readonly (readonly [stri
   );
 }
 
-function arrowOf(picture: Picture, arc: number): number {
-  return arc < 0 ? -1 : picture.arrows.findIndex((arrow) => arrow.arcs.includes(arc));
-}
-
 function menuTitle(model: GraphModel, picture: Picture, target: Target): string {
   if (target.kind === "cluster") return model.data.modules[target.module]!.path || "(unknown)";
   if (target.kind === "function") return picture.boxes[target.box]!.label;
@@ -296,12 +312,18 @@ function savedSettings(): GraphSettings | null {
 function changeColours(model: GraphModel, before: GraphModel): (f: number) => string {
   const style = getComputedStyle(document.documentElement);
   const [worse, better, same] = ["--worse", "--better", "--line-strong"].map((name) => style.getPropertyValue(name).trim());
-  return (f) => {
+  const colours = new Map<number, string>();
+  const colourOf = (f: number): string => {
     const other = matching(model, before, f);
     const change = model.data.total[f]! - (other < 0 ? 0 : before.data.total[other]!);
     const share = Math.abs(change) / Math.max(model.data.whole, before.data.whole, 1e-300);
     if (share < 0.002) return same!;
     return `color-mix(in srgb, ${change > 0 ? worse : better} ${Math.round(Math.min(1, 0.3 + share * 3) * 100)}%, ${same})`;
+  };
+  return (f) => {
+    let colour = colours.get(f);
+    if (colour === undefined) colours.set(f, (colour = colourOf(f)));
+    return colour;
   };
 }
 

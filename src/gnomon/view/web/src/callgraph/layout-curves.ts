@@ -1,12 +1,13 @@
 // Curves through passages: straight in gaps, bent in the free room between rows.
 
+import { LabelGrid } from "./layout-labels";
 import type { ArcEnds, Passages } from "./layout-passages";
 import type { Routes } from "./layout-routes";
 
 /** The steepest that curves lean, in x for each y. */
 const LEANING = 1.5;
-/** How far from the end of its piece of the curve a label stands. */
-const LABEL = 0.3;
+/** How far from its end of the curve's piece a label stands: the first of these where none is yet. */
+const LABELS = [0.3, 0.5, 0.15, 0.7];
 /** How many passages a bend may leave out that it passes anyway. */
 const FURTHER = 4;
 /** Passages that are taller are never left out. */
@@ -29,6 +30,9 @@ export class CurveWriter {
   private length = 0;
   private leans = new Float64Array(64);
   private readonly bend: Bend = { x0: 0, y0: 0, lean0: 0, x1: 0, y1: 0, lean1: 0, d: 0 };
+  private readonly firstBend: Bend = { ...this.bend };
+  private readonly lastBend: Bend = { ...this.bend };
+  private readonly labels = new LabelGrid();
   private readonly routeStart: Int32Array;
   private readonly labelX: Float32Array;
   private readonly labelY: Float32Array;
@@ -50,6 +54,7 @@ export class CurveWriter {
     this.routeStart[arc + 1] = this.length;
     this.labelX[arc] = right + reach * 0.75;
     this.labelY[arc] = (high + low) / 2;
+    this.labels.take(this.labelX[arc]!, this.labelY[arc]!);
   }
 
   /**
@@ -88,8 +93,8 @@ export class CurveWriter {
         at = to;
         break;
       }
-      if (this.length === bent && !labelBelow) this.label(arc, bend, LABEL);
-      if (at === end && labelBelow) this.label(arc, bend, 1 - LABEL);
+      if (this.length === bent) Object.assign(this.firstBend, bend);
+      if (at === end) Object.assign(this.lastBend, bend);
       this.write(bend);
       bend.x0 = bend.x1;
       bend.y0 = bend.y1;
@@ -101,6 +106,7 @@ export class CurveWriter {
       }
     }
     if (endY < topOfLower) this.line(endX[arc]!, topOfLower);
+    this.label(arc, labelBelow, reversed);
     if (reversed) this.reverse(begin);
     this.routeStart[arc + 1] = this.length;
   }
@@ -201,16 +207,55 @@ export class CurveWriter {
     return true;
   }
 
-  private label(arc: number, bend: Bend, at: number): void {
+  /** Put a label onto the curve near the end that is given, or near the other one, off other labels. */
+  private label(arc: number, labelBelow: boolean, reversed: boolean): void {
+    for (let side = 0; side < 2; side++) {
+      const isBelow = labelBelow === (side === 0);
+      for (const share of LABELS) if (this.labelAt(arc, isBelow, share, true)) return;
+    }
+    // Where all are taken, still off that of the arc that leads back.
+    this.labelAt(arc, reversed, LABELS[0]!, false);
+  }
+
+  private labelAt(arc: number, isBelow: boolean, share: number, onlyFree: boolean): boolean {
+    const bend = isBelow ? this.lastBend : this.firstBend;
     const { y0, y1, d } = bend;
-    this.labelX[arc] = xAt(bend, at);
-    this.labelY[arc] = cubic(y0, y0 + d, y1 - d, y1, at);
+    const along = isBelow ? 1 - share : share;
+    const x = xAt(bend, along);
+    const y = cubic(y0, y0 + d, y1 - d, y1, along);
+    if (onlyFree && !this.labels.isFree(x, y)) return false;
+    this.labels.take(x, y);
+    this.labelX[arc] = x;
+    this.labelY[arc] = y;
+    return true;
+  }
+
+  private bounds(): Float32Array {
+    const { points, routeStart } = this;
+    const bounds = new Float32Array(4 * (routeStart.length - 1));
+    for (let arc = 0; arc + 1 < routeStart.length; arc++) {
+      let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+      for (let at = routeStart[arc]!; at < routeStart[arc + 1]!; at += 2) {
+        const x = points[at]!;
+        const y = points[at + 1]!;
+        if (x < left) left = x;
+        if (x > right) right = x;
+        if (y < top) top = y;
+        if (y > bottom) bottom = y;
+      }
+      bounds[4 * arc] = left;
+      bounds[4 * arc + 1] = top;
+      bounds[4 * arc + 2] = right;
+      bounds[4 * arc + 3] = bottom;
+    }
+    return bounds;
   }
 
   routes(): Routes {
     return {
       routeStart: this.routeStart,
       points: this.points.slice(0, this.length),
+      bounds: this.bounds(),
       labelX: this.labelX,
       labelY: this.labelY,
     };

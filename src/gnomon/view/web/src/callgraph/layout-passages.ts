@@ -45,27 +45,24 @@ export function passages(ends: readonly (Ends | null)[], chains: readonly (Item[
   const endY = new Float64Array(ends.length);
   ends.forEach((each, arc) => {
     if (each) [startY[arc], endY[arc]] = found.find(each, chains[arc]!);
-    start[arc + 1] = found.x.length;
+    start[arc + 1] = found.length;
   });
-  return {
-    start,
-    x: Float64Array.from(found.x),
-    top: Float64Array.from(found.top),
-    bottom: Float64Array.from(found.bottom),
-    low: Float64Array.from(found.low),
-    high: Float64Array.from(found.high),
-    gap: Int32Array.from(found.gap),
-    startY, endY,
-  };
+  const { length } = found;
+  const [x, top, bottom, low, high] = [found.x, found.top, found.bottom, found.low, found.high].map((all) => all.slice(0, length));
+  return { start, x: x!, top: top!, bottom: bottom!, low: low!, high: high!, gap: found.gap.slice(0, length), startY, endY };
 }
 
 class Finder {
-  readonly x: number[] = [];
-  readonly top: number[] = [];
-  readonly bottom: number[] = [];
-  readonly low: number[] = [];
-  readonly high: number[] = [];
-  readonly gap: number[] = [];
+  length = 0;
+  x = new Float64Array(1 << 12);
+  top = new Float64Array(1 << 12);
+  bottom = new Float64Array(1 << 12);
+  low = new Float64Array(1 << 12);
+  high = new Float64Array(1 << 12);
+  gap = new Int32Array(1 << 12);
+  // Boxes and the groups that have them, kept from arc to arc.
+  private readonly above: Item[] = [];
+  private readonly below: Item[] = [];
   private readonly gapsOfRow = new Map<Row, number>();
   private readonly sidesOfGroup = new Map<Item, number>();
   private readonly trunks = new Map<Item, number>();
@@ -83,24 +80,26 @@ class Finder {
 
   /** Add the passages of an arc; where it leaves the rows of its upper box, where it comes to the lower. */
   find({ upper, lower }: Ends, chain: Item[] | null): [number, number] {
-    const above = ancestors(upper);
-    const below = ancestors(lower);
+    const { above, below } = this;
+    ancestors(upper, above);
+    ancestors(lower, below);
     while (above.length > 1 && below.length > 1 && above.at(-2) === below.at(-2)) {
       above.pop();
       below.pop();
     }
     const common = above.pop()!;
     below.pop();
-    this.first = this.x.length;
+    this.first = this.length;
     this.atX = upper.x + upper.width / 2;
     this.atY = this.startY = bottomOfRow(upper);
     this.toX = lower.x + lower.width / 2;
     this.toY = lower.y;
-    above.forEach((item, step) => {
+    for (let step = 0; step < above.length; step++) {
+      const item = above[step]!;
       if (step > 0) this.column(item, item.y + item.height, bottomOfRow(item));
       const within = above[step + 1];
       if (within) this.rows(within, item.row + 1, within.rows!.length, null);
-    });
+    }
     this.rows(common, above.at(-1)!.row + 1, below.at(-1)!.row, chain);
     for (let step = below.length - 1; step > 0; step--) {
       const item = below[step]!;
@@ -108,11 +107,10 @@ class Finder {
       this.rows(item, 0, below[step - 1]!.row, null);
     }
     const end = topOfRow(lower);
-    if (this.x.length === this.first || this.bottom.at(-1)! + TOUCHING < end) return [this.startY, end];
+    if (this.length === this.first || this.bottom[this.length - 1]! + TOUCHING < end) return [this.startY, end];
     // Its last column leads straight to the box.
-    const top = this.top.pop()!;
-    for (const list of [this.x, this.bottom, this.low, this.high, this.gap]) list.pop();
-    return [this.startY, top];
+    this.length -= 1;
+    return [this.startY, this.top[this.length]!];
   }
 
   private rows(group: Item, first: number, end: number, chain: Item[] | null): void {
@@ -131,7 +129,7 @@ class Finder {
 
   /** Above or below a group that has its row not for itself. */
   private column(item: Item, top: number, bottom: number): void {
-    if (this.x.length === this.first && top < this.startY + TOUCHING) {
+    if (this.length === this.first && top < this.startY + TOUCHING) {
       this.atY = this.startY = bottom;
       return;
     }
@@ -166,7 +164,7 @@ class Finder {
     }
     this.add(row.top, row.bottom, Math.min(low, middle), Math.max(high, middle), trunk);
     // Arcs that share it stay together.
-    if (trunk < -1) this.x[this.x.length - 1] = this.atX = middle;
+    if (trunk < -1) this.x[this.length - 1] = this.atX = middle;
   }
 
   private between(group: Item, row: Row): void {
@@ -205,7 +203,8 @@ class Finder {
   }
 
   private add(top: number, bottom: number, low: number, high: number, gap: number): void {
-    let at = this.x.length;
+    let at = this.length;
+    if (at === this.x.length) this.grow();
     if (at > this.first && this.bottom[at - 1]! + TOUCHING > top) {
       // Without room to bend between them both are one.
       at -= 1;
@@ -224,6 +223,18 @@ class Finder {
     this.gap[at] = gap;
     this.atX = this.x[at]!;
     this.atY = bottom;
+    this.length = at + 1;
+  }
+
+  private grow(): void {
+    this.x = twice(this.x);
+    this.top = twice(this.top);
+    this.bottom = twice(this.bottom);
+    this.low = twice(this.low);
+    this.high = twice(this.high);
+    const gap = new Int32Array(2 * this.gap.length);
+    gap.set(this.gap);
+    this.gap = gap;
   }
 
   private ideal(y: number): number {
@@ -232,10 +243,15 @@ class Finder {
   }
 }
 
-function ancestors(item: Item): Item[] {
-  const found: Item[] = [];
-  for (let each: Item | null = item; each; each = each.parent) found.push(each);
-  return found;
+function twice(values: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(2 * values.length);
+  larger.set(values);
+  return larger;
+}
+
+function ancestors(item: Item, into: Item[]): void {
+  into.length = 0;
+  for (let each: Item | null = item; each; each = each.parent) into.push(each);
 }
 
 /** The items beside one in its row. */

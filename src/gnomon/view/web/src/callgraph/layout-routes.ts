@@ -18,6 +18,7 @@ interface Graph {
 export interface Routes {
   readonly routeStart: Int32Array;
   readonly points: Float32Array;
+  readonly bounds: Float32Array;
   readonly labelX: Float32Array;
   readonly labelY: Float32Array;
 }

@@ -40,6 +40,8 @@ export interface Layout {
   readonly routeStart: Int32Array;
   /** x and y of control points of cubic Bezier curves: the start, then three for each segment. */
   readonly points: Float32Array;
+  /** Left, top, right and bottom of the points of each arc. */
+  readonly bounds: Float32Array;
   /** Of each arc, where its label covers no box. */
   readonly labelX: Float32Array;
   readonly labelY: Float32Array;

@@ -5,6 +5,8 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getReport, reportUrl, type ReportKind, type ReportQuery } from "../api";
 import { useLoaded } from "../api-cache";
 import { formatNumber, plural } from "../format";
+import { SplitBar } from "../split-pane";
+import type { Hidden } from "./graph-hidden";
 import type { GraphModel } from "./graph-model";
 import { REPORT_TITLES, reportTable, sortedRows, type ReportRow } from "./report-rows";
 
@@ -13,14 +15,19 @@ interface Props {
   readonly kind: ReportKind;
   readonly query: ReportQuery;
   readonly model: GraphModel;
-  /** Whether the picture has a function or an arc. */
-  readonly isDisplayed: (row: ReportRow) => boolean;
+  /** Why the picture has no box or arrow of a row; null if it has. */
+  readonly whyHidden: (row: ReportRow) => Hidden | null;
   /** Goes to the box or arrow of a row; of one that is hidden, it is added to the picture. */
   readonly onLocate: (row: ReportRow) => void;
   readonly onSource: (f: number) => void;
   readonly onClose: () => void;
+  /** The share of the page that the report has. */
+  readonly share: number;
+  readonly onShare: (share: number) => void;
 }
 
+/** What the report has of the page at first. */
+export const REPORT_SHARE = 0.42;
 const ROW_HEIGHT = 24;
 const SPARE_ROWS = 8;
 
@@ -32,7 +39,7 @@ export function ReportPane(props: Props) {
   const [words, setWords] = useState("");
   const [hit, setHit] = useState(-1);
   const [here, setHere] = useState(-1);
-  const [hidden, setHidden] = useState<ReportRow | null>(null);
+  const [hidden, setHidden] = useState<(Hidden & { row: ReportRow }) | null>(null);
   const [range, setRange] = useState({ first: 0, n: 40 });
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useMemo(() => (table && sorting ? sortedRows(table.rows, sorting.column, sorting.descending) : table?.rows ?? []), [table, sorting]);
@@ -44,7 +51,7 @@ export function ReportPane(props: Props) {
     const area = scroller.current;
     if (area) setRange({ first: Math.floor(area.scrollTop / ROW_HEIGHT), n: Math.ceil(area.clientHeight / ROW_HEIGHT) });
   };
-  useLayoutEffect(measure, [rows]);
+  useLayoutEffect(measure, [rows, props.share]);
 
   const show = (at: number) => {
     setHere(at);
@@ -61,8 +68,9 @@ export function ReportPane(props: Props) {
   const act = (row: ReportRow, at: number) => {
     if (row.f < 0 && row.arc < 0) return;
     setHere(at);
-    setHidden(props.isDisplayed(row) ? null : row);
-    if (props.isDisplayed(row)) props.onLocate(row);
+    const reason = props.whyHidden(row);
+    setHidden(reason && { ...reason, row });
+    if (!reason) props.onLocate(row);
   };
   const jump = (index: number) => {
     const to = rows.findIndex((row) => row.entry === index);
@@ -75,8 +83,12 @@ export function ReportPane(props: Props) {
   const begin = Math.max(0, range.first - SPARE_ROWS);
   const end = Math.min(rows.length, range.first + range.n + SPARE_ROWS);
   const nameColumn = kind === "flat" ? 5 : kind === "calls" ? 3 : kind === "statistics" ? 0 : (table?.columns.length ?? 1) - 1;
+  const pane = useRef<HTMLElement>(null);
+  const shareAt = (event: PointerEvent) =>
+    (pane.current!.getBoundingClientRect().bottom - event.clientY) / pane.current!.parentElement!.clientHeight;
   return (
-    <section class="graph-report" aria-label={title}>
+    <section class="graph-report" aria-label={title} ref={pane}>
+      <SplitBar label="height of the report" isLevel share={props.share} shareAt={shareAt} onMove={props.onShare} onReset={() => props.onShare(REPORT_SHARE)} />
       <div class="tools">
         <b>{title}</b>
         <input
@@ -97,8 +109,8 @@ export function ReportPane(props: Props) {
       </div>
       {hidden && (
         <p class="report-hidden" role="alert">
-          A filter hides {hidden.name.replace(" ", " → ")}.{" "}
-          <button type="button" class="link" onClick={() => { props.onLocate(hidden); setHidden(null); }}>Add it to the picture</button>
+          {hidden.why}{" "}
+          <button type="button" class="link" onClick={() => { props.onLocate(hidden.row); setHidden(null); }}>{hidden.remedy}</button>
         </p>
       )}
       {loaded.error && <p class="trouble">{loaded.error}</p>}
