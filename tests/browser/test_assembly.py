@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import re
 import subprocess
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browser.conftest import ran
-from browser.pages import GNOMON, Opened, Served, visit
+from browser.pages import GNOMON, Opened, Served, comes_to, visit
+from gnomon.units import number, quantity
 
 PROGRAM = """
 #include <time.h>
@@ -47,8 +49,19 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield opened
 
 
-def annotated(folder: Path) -> dict[str, Any]:
-    command = [GNOMON, "annotate", "solve", "app", "--json"]
+@pytest.fixture(scope="module")
+def profiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Serve the gmon.out file of the program."""
+    folder = tmp_path_factory.mktemp("ticks")
+    (folder / "p.c").write_text(PROGRAM)
+    ran(["cc", "-pg", "-g", "-O1", "-o", "program", "p.c"], folder)
+    ran(["./program"], folder)
+    with Opened([GNOMON, "view", "gmon.out", "--no-browser"], folder) as opened:
+        yield opened
+
+
+def annotated(folder: Path, run: str = "app", *options: str) -> dict[str, Any]:
+    command = [GNOMON, "annotate", "solve", run, "--json", *options]
     done = subprocess.run(command, cwd=folder, capture_output=True, check=True, text=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -99,3 +112,80 @@ def test_instructions_are_beside_the_tree(recorded: Served, page: Page) -> None:
     assert hot.split()[0] == str(hottest["line"])
     # Before the source of a line that took time stands how much.
     assert re.search(r" s  |ms  ", hot.partition(source[hottest["line"] - 1])[0])
+
+
+def column(page: Page) -> list[str]:
+    return [text.strip() for text in page.locator(".assembly-row .line-value").all_inner_texts()]
+
+
+def in_ticks(values: list[float]) -> list[str]:
+    return [number(round(value, 2)) if value else "" for value in values]
+
+
+def test_a_gmon_file_has_ticks_until_seconds_are_asked_for(profiled: Served, page: Page) -> None:
+    ticks = annotated(profiled.folder, "gmon.out", "--ticks")
+    seconds = annotated(profiled.folder, "gmon.out")
+    visit(page, profiled, "#/tree")
+    page.locator(".tree-row").filter(has_text="solve").first.click()
+    lines = {one["line"]: one["value"] for one in ticks["lines"] if one["value"]}
+    assert sum(lines.values()) == pytest.approx(ticks["total"])
+    marks = page.locator(".source-place .line-value")
+    expect(marks.first).to_be_visible()
+    # A sign behind each says that it is sampled.
+    shown = [text.removesuffix("◌") for text in marks.all_inner_texts() if text.strip()]
+    assert sorted(shown) == sorted(in_ticks(list(lines.values())))
+    expect(page.locator(".source-columns")).to_contain_text("CPU time, ticks")
+    page.get_by_role("button", name="Assembly").click()
+    wanted = in_ticks([one["value"] for one in ticks["instructions"]])
+    comes_to(page, lambda: column(page), wanted)
+    expect(page.locator(".assembly .tools")).to_contain_text(
+        f"CPU time {number(round(ticks['total'], 2))} ticks"
+    )
+    box = page.get_by_label("ticks", exact=True)
+    expect(box).to_be_checked()
+    box.uncheck()
+    values = [one["value"] for one in seconds["instructions"]]
+    times = [quantity(value, "s") if value else "" for value in values]
+    assert times != wanted
+    comes_to(page, lambda: column(page), times)
+    # It is kept in this browser.
+    page.reload()
+    comes_to(page, lambda: column(page), times)
+
+
+def test_a_recorded_run_has_ticks_when_asked_for(recorded: Served, page: Page) -> None:
+    visit(page, recorded, "#/tree")
+    page.get_by_role("button", name="Assembly").click()
+    expect(page.locator(".assembly-row").first).to_be_visible()
+    box = page.get_by_label("ticks", exact=True)
+    expect(box).not_to_be_checked()
+    box.check()
+    ticks = annotated(recorded.folder, "app", "--ticks")
+    comes_to(page, lambda: column(page), in_ticks([one["value"] for one in ticks["instructions"]]))
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="one syntax: run it on x86")
+def test_x86_code_is_in_either_syntax(recorded: Served, page: Page) -> None:
+    def code() -> list[str]:
+        return [
+            row.evaluate("row => row.querySelector('.assembly-text').firstChild.textContent")
+            for row in page.locator(".assembly-row").all()
+        ]
+
+    att, intel = (
+        [one["text"] for one in annotated(recorded.folder, "app", *options)["instructions"]]
+        for options in ((), ("--intel",))
+    )
+    assert att != intel
+    visit(page, recorded, "#/tree")
+    page.get_by_role("button", name="Assembly").click()
+    comes_to(page, code, att)
+    page.locator(".assembly-row").nth(2).click()
+    page.get_by_label("syntax").select_option(label="Intel")
+    comes_to(page, code, intel)
+    # It is the same code: what was selected still is.
+    expect(page.locator(".assembly-row").nth(2)).to_have_class(re.compile("is-here"))
+    page.reload()
+    comes_to(page, code, intel)
+    page.get_by_label("syntax").select_option(label="AT&T")
+    comes_to(page, code, att)

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from gnomon.annotate import jumps
-from gnomon.annotate.disassembly import CALL, JUMP, Instruction, disassembled
+from gnomon.annotate.disassembly import CALL, JUMP, X86, X86_64, Instruction, disassembled
 from gnomon.annotate.jumps import Arrow
 from gnomon.annotate.machine_code import machine_code
 from gnomon.errors import GnomonError
@@ -71,6 +71,7 @@ class Assembly(NamedTuple):
         parts: a name for each first instruction of a part, by its position.
         elsewhere: what was measured at addresses that are not in it, or are not known.
         why_no_lines: why no instruction has a source line, "" if some have.
+        is_x86: it is x86 code, which two syntaxes are in use for.
     """
 
     module: str
@@ -79,6 +80,7 @@ class Assembly(NamedTuple):
     parts: Mapping[int, str]
     elsewhere: float
     why_no_lines: str
+    is_x86: bool
 
     @property
     def own(self) -> float:
@@ -148,6 +150,7 @@ def assembly(
         code.module.path, tuple(instructions), tuple(jumps.arrows(decoded)),
         _part_names(code, decoded, frames, function.code.function), elsewhere / times,
         "" if any(instruction.line for instruction in instructions) else why,
+        code.encoding.machine in (X86, X86_64),
     )  # fmt: skip
 
 

@@ -39,7 +39,7 @@ and what is in it. Values over repetitions are means. Typed arrays are as `packe
 | `GET /api/runs/ID/source?file=&choice=` | a source file that the run names |
 | `POST /api/runs/ID/sources {directory}` | looks for missing sources in one more directory |
 | `GET /api/runs/ID/lines?file=&metrics=&location=` | values of each line of a source file |
-| `GET /api/runs/ID/assembly?function=&file=&metric=` | a function's instructions with values |
+| `GET /api/runs/ID/assembly?function=&file=&metric=&ticks=&syntax=` | instructions with values |
 | `POST /api/differences {a, b, metric, before, after}` | typed arrays: pairs of nodes compared |
 | `GET /api/compare?a=&b=&per=&metric=` | what `gnomon compare A B --json` says |
 """

@@ -27,7 +27,10 @@ def assembly(opened: OpenRun, asked: QueryParams) -> Response:
     if not name:
         raise UsageError("'function' is missing")
     try:
-        annotation = annotate(recorded_run(opened), name, metric.name, file=file)
+        annotation = annotate(
+            recorded_run(opened), name, metric.name, file=file,
+            in_ticks=asked.get("ticks") == "yes", is_intel=asked.get("syntax") == "intel",
+        )  # fmt: skip
     except UsageError:
         raise
     except GnomonError as error:
@@ -39,5 +42,9 @@ def assembly(opened: OpenRun, asked: QueryParams) -> Response:
         row["targetAddress"] = row.pop("target_address")
     return as_json(
         {key: answer[key] for key in wanted}
-        | {"whyNone": answer["no_instructions"], "whyNoLines": answer["no_lines"]}
+        | {
+            "whyNone": answer["no_instructions"],
+            "whyNoLines": answer["no_lines"],
+            "isX86": annotation.assembly is not None and annotation.assembly.is_x86,
+        }
     )

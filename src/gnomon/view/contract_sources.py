@@ -78,7 +78,10 @@ class Assembly(TypedDict):
     module: str
     metric: str
     unit: str
+    """Of all values: that of the metric, or "ticks"."""
     how: str
+    isX86: bool
+    """It can be shown in either of two syntaxes."""
     whole: float | None
     """What the program has."""
     total: float | None

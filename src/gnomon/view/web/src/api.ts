@@ -256,8 +256,8 @@ export const addSourceFolder = (id: string, directory: string) =>
   postJson<SourceFolders>(`api/runs/${id}/sources`, { directory });
 export const getLines = (id: string, file: string, metrics: string, location?: number) =>
   getJson<LineValues>(`api/runs/${id}/lines`, { file, metrics, location });
-export const getAssembly = (id: string, name: string, file: string, metric: number) =>
-  getJson<Assembly>(`api/runs/${id}/assembly`, { function: name, file, metric });
+export const getAssembly = (id: string, name: string, file: string, metric: number, ticks?: "yes", syntax?: "intel") =>
+  getJson<Assembly>(`api/runs/${id}/assembly`, { function: name, file, metric, ticks, syntax });
 /** Nodes of the top-down tree of run `b` compared with those of run `a`, of each pair one. */
 export const getDifferences = async (pairs: {
   a: string;

@@ -7,8 +7,10 @@ import { useLoaded } from "./api-cache";
 import { baseName, formatQuantity, formatShare } from "./format";
 import { HowBadge } from "./how-badge";
 import type { MetricColumn } from "./metric-columns";
+import { loadPreference, savePreference } from "./preferences";
 import { setParams } from "./route";
 import { saveText } from "./saved-text";
+import { TICKS, formatTicks, hasTicks } from "./ticks";
 import { VirtualRows, rowShortcuts, type RowsHandle } from "./virtual-rows";
 
 interface Props {
@@ -18,7 +20,11 @@ interface Props {
   /** The source file that it is in, "" if not known. */
   readonly file: string;
   readonly metric: MetricColumn["metric"] | undefined;
+  readonly inTicks: boolean;
 }
+
+type Syntax = "att" | "intel";
+const SYNTAXES: readonly (readonly [Syntax, string])[] = [["att", "AT&T"], ["intel", "Intel"]];
 
 const ROW_HEIGHT = 19;
 const LANE_WIDTH = 7;
@@ -26,16 +32,34 @@ const LANES_MOST = 12;
 
 export function AssemblyPane(props: Props) {
   const { run, metric } = props;
+  const [syntax, setSyntax] = useState<Syntax>(() => (loadPreference("assembly.syntax", "att") === "intel" ? "intel" : "att"));
+  const ticks = props.inTicks && hasTicks(metric) ? "yes" : undefined;
   const key = props.function && metric ? `${run.id}/assembly/${metric.metric}/${props.file}/${props.function}` : null;
-  const code = useLoaded(key, () => getAssembly(run.id, props.function, props.file, metric!.metric));
+  const code = useLoaded(key && `${key}/${ticks}/${syntax}`, async () => ({
+    of: key, ...(await getAssembly(run.id, props.function, props.file, metric!.metric, ticks, syntax === "intel" ? syntax : undefined)),
+  }));
   if (!props.function) return <p class="nothing">Choose a function.</p>;
   if (code.error) return <p class="trouble">{code.error}</p>;
-  if (!code.value || code.waiting) return <p class="waiting">reading the code</p>;
+  // In another syntax it is the same code.
+  if (!code.value || code.value.of !== key) return <p class="waiting">reading the code</p>;
   if (code.value.whyNone) return <p class="nothing">{code.value.whyNone}</p>;
-  return <Code key={key ?? ""} code={code.value} />;
+  const onSyntax = (next: Syntax) => {
+    setSyntax(next);
+    savePreference("assembly.syntax", next);
+  };
+  return <Code key={key ?? ""} code={code.value} syntax={syntax} onSyntax={onSyntax} />;
 }
 
-function Code({ code }: { code: Assembly }) {
+/** A value as its column has it; the head says what is in ticks. */
+function valueText(value: number, unit: string): string {
+  return unit === TICKS ? formatTicks(value) : formatQuantity(value, unit);
+}
+
+function amountText(value: number, unit: string): string {
+  return unit === TICKS ? `${formatTicks(value)} ticks` : formatQuantity(value, unit);
+}
+
+function Code({ code, syntax, onSyntax }: { code: Assembly; syntax: Syntax; onSyntax: (syntax: Syntax) => void }) {
   const [withBytes, setWithBytes] = useState(false);
   const [word, setWord] = useState("");
   const [selected, setSelected] = useState(0);
@@ -82,6 +106,15 @@ function Code({ code }: { code: Assembly }) {
           <input type="checkbox" checked={withBytes} onChange={(event) => setWithBytes(event.currentTarget.checked)} />
           bytes
         </label>
+        {code.isX86 && (
+          <select value={syntax} aria-label="syntax" title="the syntax of x86 code" onChange={(event) => onSyntax(event.currentTarget.value as Syntax)}>
+            {SYNTAXES.map(([value, title]) => (
+              <option key={value} value={value}>
+                {title}
+              </option>
+            ))}
+          </select>
+        )}
         <button type="button" onClick={() => to(instructions.findIndex((one) => one.value === most))}>
           Hottest
         </button>
@@ -91,11 +124,11 @@ function Code({ code }: { code: Assembly }) {
         <span class="tools-rest" />
         <span title={`${code.metric} of ${code.function}`}>
           <HowBadge how={code.how as Parameters<typeof HowBadge>[0]["how"]} /> {code.metric}{" "}
-          {formatQuantity(code.total ?? 0, code.unit)}
+          {amountText(code.total ?? 0, code.unit)}
         </span>
       </div>
       {code.elsewhere ? (
-        <p class="hint">{formatQuantity(code.elsewhere, code.unit)} of it is at no address in this code.</p>
+        <p class="hint">{amountText(code.elsewhere, code.unit)} of it is at no address in this code.</p>
       ) : null}
       {code.whyNoLines && <p class="hint">No source lines: {code.whyNoLines}</p>}
       <VirtualRows
@@ -122,7 +155,7 @@ function Code({ code }: { code: Assembly }) {
                 style={{ "--heat": `${most > 0 ? Math.round((100 * value) / most) : 0}%` }}
                 title={value && code.whole ? `${formatShare(value, code.whole)} % of the run` : ""}
               >
-                {value ? formatQuantity(value, code.unit) : ""}
+                {value ? valueText(value, code.unit) : ""}
               </span>
               <Arrows jumps={jumps} lanes={lanes} row={row} />
               <span class="assembly-address">{one.address.toString(16)}</span>
@@ -205,14 +238,14 @@ function Arrows({ jumps, lanes, row }: { jumps: readonly Drawn[]; lanes: number;
 }
 
 function lineOf(one: AssemblyInstruction, unit: string): string {
-  const value = one.value ? formatQuantity(one.value, unit) : "";
+  const value = one.value ? valueText(one.value, unit) : "";
   const target = one.target ? `  <${one.target}>` : "";
   const place = one.line > 0 ? `  ${one.file}:${one.line}` : "";
   return `${value.padStart(12)}  ${one.address.toString(16)}: ${one.text}${target}${place}`;
 }
 
 function save(code: Assembly): void {
-  const lines = [`${code.function} (${code.module}): ${code.metric}, ${code.how}`];
+  const lines = [`${code.function} (${code.module}): ${code.metric}, ${code.how}${code.unit === TICKS ? ", in ticks of 0.01 s" : ""}`];
   for (const one of code.instructions) lines.push(lineOf(one, code.unit));
   saveText(code.function, lines);
 }

@@ -271,8 +271,11 @@ export interface Assembly {
   function: string;
   module: string;
   metric: string;
+  /** Of all values: that of the metric, or "ticks". */
   unit: string;
   how: string;
+  /** It can be shown in either of two syntaxes. */
+  isX86: boolean;
   /** What the program has. */
   whole: number | null;
   /** What the function has itself. */

@@ -7,6 +7,7 @@ import { dropCached, useLoaded } from "./api-cache";
 import type { LineMark, SourceEditor } from "./source-editor";
 import { baseName, formatQuantity, formatShare } from "./format";
 import { HowBadge, howSign } from "./how-badge";
+import { annotatedSource } from "./annotated-source";
 import { AssemblyPane } from "./assembly-pane";
 import { InlinedChoice } from "./inlined-choice";
 import { Menu } from "./menu";
@@ -14,6 +15,7 @@ import { describeMetric, type MetricColumn } from "./metric-columns";
 import { samplingError } from "./sampling-error";
 import { saveText } from "./saved-text";
 import { textWidth } from "./text-width";
+import { TicksChoice, formatValue, hasTicks, useTicks } from "./ticks";
 import { themeValue, useTheme } from "./theme";
 import { setParams, useRoute } from "./route";
 import type { ViewProps } from "./view-props";
@@ -50,6 +52,7 @@ export function SourcePane(props: Props) {
   const key = file ? `${run.id}/source/${turn}/${file}\u0000${choice}` : null;
   const source = useLoaded(key, () => getSource(run.id, file, choice || undefined));
   const isAssembly = props.tree !== null && params["pane"] === "assembly";
+  const [inTicks, setTicks] = useTicks(run);
   const again = () => {
     dropCached(`${run.id}/source/`);
     setTurn((old) => old + 1);
@@ -70,9 +73,10 @@ export function SourcePane(props: Props) {
         <FilePicker files={run.sourceFiles} isOwn={ownFiles(run)} file={file} asking={props.filesListedMost} />
         {source.value && <SourceState source={source.value} />}
         <span class="tools-rest" />
+        {props.shown.some(({ metric }) => hasTicks(metric)) && <TicksChoice inTicks={inTicks} onChange={setTicks} />}
         {props.tree && <InlinedChoice run={run} />}
       </div>
-      {isAssembly && <AssemblyOfNode {...props} />}
+      {isAssembly && <AssemblyOfNode {...props} inTicks={inTicks} />}
       {!isAssembly && !file && (
         <div class="nothing">
           <p>
@@ -94,7 +98,7 @@ export function SourcePane(props: Props) {
           {source.value.text === null ? (
             <MissingSource {...props} source={source.value} again={again} />
           ) : (
-            <SourceText key={`${file} ${choice} ${turn}`} {...props} source={source.value} />
+            <SourceText key={`${file} ${choice} ${turn}`} {...props} source={source.value} inTicks={inTicks} />
           )}
         </>
       )}
@@ -103,7 +107,7 @@ export function SourcePane(props: Props) {
 }
 
 /** The code of the function that is selected in the tree, or that the selected line is of. */
-function AssemblyOfNode({ run, tree, shown }: Props) {
+function AssemblyOfNode({ run, tree, shown, inTicks }: Props & { inTicks: boolean }) {
   const { params } = useRoute();
   let node = tree && params["node"] !== undefined ? Number(params["node"]) : -1;
   if (!tree || node >= tree.n) node = -1;
@@ -116,6 +120,7 @@ function AssemblyOfNode({ run, tree, shown }: Props) {
       function={tree && node >= 0 ? tree.name(node) : ""}
       file={tree && node >= 0 ? tree.file(node) : ""}
       metric={metric}
+      inTicks={inTicks}
     />
   );
 }
@@ -251,8 +256,8 @@ function MissingSource(props: Props & { source: Source; again: () => void }) {
   );
 }
 
-function SourceText(props: Props & { source: Source }) {
-  const { run, source, tree, shown, line, location } = props;
+function SourceText(props: Props & { source: Source; inTicks: boolean }) {
+  const { run, source, tree, shown, line, location, inTicks } = props;
   const theme = useTheme();
   const container = useRef<HTMLDivElement>(null);
   const [editor, setEditor] = useState<SourceEditor | null>(null);
@@ -326,7 +331,7 @@ function SourceText(props: Props & { source: Source }) {
         return [
           {
             line: at,
-            text: formatQuantity(number, metric.unit),
+            text: formatValue(number, metric, inTicks),
             sign: howSign(metric.how),
             how: metric.how,
             heat: most > 0 ? Math.max(0, number / most) : 0,
@@ -340,14 +345,18 @@ function SourceText(props: Props & { source: Source }) {
         ];
       });
     });
-  }, [lines.value, columns]);
+  }, [lines.value, columns, inTicks]);
 
   // Room for the largest number of all columns: no digit is ever cut off.
   const room = useMemo(() => {
     const longest = marks.flat().reduce((most, mark) => (mark.text.length > most.length ? mark.text : most), "");
-    return Math.max(hasCalls ? 116 : 88, Math.ceil(textWidth(longest)) + 22);
-  }, [marks, hasCalls]);
+    return Math.max(hasCalls || inTicks ? 116 : 88, Math.ceil(textWidth(longest)) + 22);
+  }, [marks, hasCalls, inTicks]);
   useEffect(() => editor?.mark(marks), [editor, marks]);
+  const titles = columns.map(({ metric, part }) => {
+    const isTotal = metric.additive && !metric.atOnce && (props.statistic ?? "total") !== "total";
+    return `${part} ${isTotal ? "total " : ""}${metric.name}${inTicks && hasTicks(metric) ? ", ticks" : ""}`.trim();
+  });
   useEffect(() => editor?.light(line), [editor, line]);
 
   return (
@@ -359,23 +368,25 @@ function SourceText(props: Props & { source: Source }) {
         </p>
       )}
       <div class="source-head">
-      <div class="source-columns" aria-hidden="true">
-        {columns.map(({ metric, part }) => (
-          <span
-            key={`${metric.metric} ${part}`}
-            title={`${describeMetric(metric)}${part === "self" ? "\nwithout what the line calls" : part && "\nwith all that the line calls"}`}
-          >
-            <HowBadge how={metric.how} /> {part} {metric.additive && !metric.atOnce && (props.statistic ?? "total") !== "total" && "total "}
-            {metric.name}
+        <div class="source-columns" aria-hidden="true">
+          {columns.map(({ metric, part }, column) => (
+            <span
+              key={`${metric.metric} ${part}`}
+              title={`${describeMetric(metric)}${part === "self" ? "\nwithout what the line calls" : part && "\nwith all that the line calls"}`}
+            >
+              <HowBadge how={metric.how} /> {titles[column]}
+            </span>
+          ))}
+          <span class="source-path" title={source.path}>
+            {source.path}
           </span>
-        ))}
-        <span class="source-path" title={source.path}>
-          {source.path}
-        </span>
-      </div>
-      <button type="button" class="quiet" title="the source with the values of its lines, as text" onClick={() => saveText(baseName(source.file), annotated(source, columns, marks))}>
-        Save
-      </button>
+        </div>
+        <button
+          type="button" class="quiet" title="the source with the values of its lines, as text"
+          onClick={() => saveText(baseName(source.file), annotatedSource(source, titles, marks))}
+        >
+          Save
+        </button>
       </div>
       <div class="source-frame">
         <div class="source-place" ref={container} />
@@ -385,20 +396,6 @@ function SourceText(props: Props & { source: Source }) {
       </div>
     </div>
   );
-}
-
-/** The lines of a file, each with its number and the values before it. */
-function annotated(source: Source, columns: readonly LineColumn[], marks: readonly (readonly LineMark[])[]): string[] {
-  const titles = columns.map(({ metric, part }) => `${part} ${metric.name}`.trim());
-  const wide = titles.map((title, column) => Math.max(title.length, ...(marks[column] ?? []).map((mark) => mark.text.length)));
-  const values = marks.map((column) => new Map(column.map((mark) => [mark.line, mark.text])));
-  const row = (number: string, cells: readonly string[], text: string) =>
-    `${number.padStart(6)} ${cells.map((cell, column) => cell.padStart(wide[column]!)).join(" ")}  ${text}`.trimEnd();
-  const lines = (source.text ?? "").split("\n");
-  return [
-    row("line", titles, source.path),
-    ...lines.map((text, at) => row(String(at + 1), titles.map((_, column) => values[column]?.get(at + 1) ?? ""), text)),
-  ];
 }
 
 /** The whole file as a strip that shows where the hot lines are. */
