@@ -2,6 +2,7 @@
 
 Clicks and keys are measured as of `interactions`. What a filter leaves may be laid out beside the
 page: its time lasts until the frame with the new picture is done, whose numbers are looked at.
+That of a report lasts until its rows are there.
 Moves of the pointer and turns of the wheel are no events of Event Timing: for them it is the
 longest time from one frame to the next while they go on.
 """
@@ -45,7 +46,9 @@ new PerformanceObserver((list) => {
 addEventListener("click", (event) => {
   window.took = 0;
   const look = () => {
-    if (document.querySelector(".graph-box").ariaBusy === "true") requestAnimationFrame(look);
+    const isBusy = document.querySelector(".graph-box").ariaBusy === "true";
+    const isEmpty = document.querySelector(".graph-report") && !document.querySelector(".report-rows td");
+    if (isBusy || isEmpty) requestAnimationFrame(look);
     else requestAnimationFrame(() => setTimeout(() => window.took = performance.now() - event.timeStamp));
   };
   requestAnimationFrame(look);
@@ -132,6 +135,10 @@ _FILTERS: Mapping[str, tuple[Act, int]] = {
     "all after 10": (_ALL, _FUNCTIONS),
 }
 
+_REPORTS = ("Flat Profile", "Call Graph Profile", "Function Call Summary",
+            "Function Level Statistics")  # fmt: skip
+_SEARCHED = "function_4"
+
 
 def run(rounds: int) -> Table:
     """Return the times of what is done with the picture."""
@@ -168,7 +175,10 @@ def _round(address: str) -> dict[str, float]:
             page.wait_for_timeout(SETTLED_MS)
             found[name] = float(page.evaluate("window.longest"))
         page.locator(".graph-canvas").focus()
-        return found | times(page, _INTERACTIONS)
+        found |= times(page, _INTERACTIONS)
+        for title in _REPORTS:
+            found |= _report(page, title)
+        return found
 
 
 def _filtered(page: Page) -> dict[str, float]:
@@ -183,6 +193,35 @@ def _filtered(page: Page) -> dict[str, float]:
         # The program has some functions besides.
         assert 0 <= _displayed(page) - left < 10, name
     return took
+
+
+def _report(page: Page, title: str) -> dict[str, float]:
+    """Return what it takes to open a report, to scroll it, and to find a name in it."""
+    page.evaluate("window.worst = window.took = 0")
+    _choose("Report", title)(page)
+    page.wait_for_timeout(SETTLED_MS)
+    took = {"opened": page.evaluate("Math.max(window.worst, window.took)")}
+    rows = page.locator(".report-rows")
+    box = rows.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 200, box["y"] + 100)
+    page.evaluate("window.longest = 0")
+    for _ in range(25):
+        page.mouse.wheel(0, 600)
+        page.wait_for_timeout(20)
+    page.wait_for_timeout(SETTLED_MS)
+    assert rows.evaluate("rows => rows.scrollTop") > 0
+    took["scrolled"] = page.evaluate("window.longest")
+    page.evaluate("window.worst = 0")
+    page.get_by_label("Search in the report").focus()
+    page.keyboard.type(_SEARCHED, delay=80)
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(SETTLED_MS)
+    assert page.locator(".report-hits").inner_text().startswith("1 of")
+    took["searched"] = page.evaluate("window.worst")
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(SETTLED_MS)
+    return {f"{title}, {what}": max(float(ms), FRAME_MS) for what, ms in took.items()}
 
 
 def _displayed(page: Page) -> int:

@@ -26,6 +26,7 @@ import { GraphOverview } from "./graph-overview";
 import type { Picture, PictureOptions } from "./graph-picture";
 import { Pictures } from "./graph-pictures";
 import { LoadFilesDialog } from "./load-files";
+import { loadReportsAhead } from "./report-loading";
 import { REPORT_SHARE, ReportPane } from "./report-pane";
 import { REPORT_TITLES, type ReportRow } from "./report-rows";
 import { CanvasSurface, SvgSurface } from "./graph-surfaces";
@@ -33,6 +34,8 @@ import { CanvasSurface, SvgSurface } from "./graph-surfaces";
 const AT_FIRST = 1000;
 /** So many functions at first, of programs that have more than `AT_FIRST`. */
 const OF_MANY = 300;
+/** Of programs with more functions reports are loaded when they are asked for, and not before. */
+const REPORTS_AHEAD = 10_000;
 
 export function GraphView(props: ViewProps) {
   const { run, metrics, baseline } = props;
@@ -87,6 +90,7 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
     setReport(kind);
     setOfFunction(f);
   };
+  useEffect(() => (model.n <= REPORTS_AHEAD ? loadReportsAhead(run.id, query) : undefined), [run.id, model]);
   const [reportShare, setReportShare] = useShare("report", REPORT_SHARE);
   const [hasOverview, setOverview] = useState(false);
   const usual = useMemo<GraphSettings>(() => ({ box: graphColours().box, arc: graphColours().arc, largest: 110 }), [theme]);

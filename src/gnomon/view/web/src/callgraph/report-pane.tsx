@@ -8,6 +8,7 @@ import { formatNumber, plural } from "../format";
 import { SplitBar } from "../split-pane";
 import type { Hidden } from "./graph-hidden";
 import type { GraphModel } from "./graph-model";
+import { reportKey } from "./report-loading";
 import { REPORT_TITLES, reportTable, sortedRows, type ReportRow } from "./report-rows";
 
 interface Props {
@@ -33,7 +34,7 @@ const SPARE_ROWS = 8;
 
 export function ReportPane(props: Props) {
   const { runId, kind, query, model } = props;
-  const loaded = useLoaded(`${runId}/report/${kind}/${JSON.stringify(query)}`, () => getReport(runId, kind, query));
+  const loaded = useLoaded(reportKey(runId, kind, query), () => getReport(runId, kind, query));
   const table = useMemo(() => (loaded.value ? reportTable(loaded.value, kind, model) : null), [loaded.value, kind, model]);
   const [sorting, setSorting] = useState<{ column: number; descending: boolean } | null>(null);
   const [words, setWords] = useState("");
@@ -135,7 +136,7 @@ export function ReportPane(props: Props) {
                 const isRelative = kind === "graph" && row.entry < 0;
                 return (
                   <tr key={at} aria-rowindex={at + 2} class={`${at === here ? "is-here" : ""} ${isRelative ? "is-relative" : ""} ${row.entry >= 0 ? "is-entry" : ""}`} onClick={() => act(row, at)}>
-                    {row.cells.map((cell, column) => (
+                    {row.cells().map((cell, column) => (
                       <td key={column} class={table.columns[column]!.isText ? "is-text" : ""} title={cell}>
                         {column !== nameColumn || (row.f < 0 && row.leadsTo < 0) ? cell : (
                           <button type="button" onClick={(event) => { if (isRelative) { event.stopPropagation(); jump(row.leadsTo); } }}>{cell}</button>

@@ -12,7 +12,8 @@ export interface ReportColumn {
 export interface ReportRow {
   /** Numbers sort as such; null is what nobody counted. */
   readonly keys: readonly (string | number | null)[];
-  readonly cells: readonly string[];
+  /** Made for rows that are seen. */
+  readonly cells: () => readonly string[];
   /** What a search looks in. */
   readonly name: string;
   /** The function and the arc that the row stands for, -1 for none. */
@@ -55,7 +56,7 @@ export function reportTable(report: CallGraphReport, kind: ReportKind, model: Gr
           return {
             ...NONE, name: row.function, f: ofIndex(row.index),
             keys: [share, row.self, row.total, row.calls, row.index, row.function, row.module],
-            cells: [percent(share), value(row.self), value(row.total), count(row.calls), `[${row.index}]`, row.function, row.module],
+            cells: () => [percent(share), value(row.self), value(row.total), count(row.calls), `[${row.index}]`, row.function, row.module],
           };
         }),
       };
@@ -65,7 +66,7 @@ export function reportTable(report: CallGraphReport, kind: ReportKind, model: Gr
         columns: [number("index"), words("function")],
         rows: report.index.map((row) => ({
           ...NONE, name: row.function, f: ofIndex(row.index), keys: [row.index, row.function],
-          cells: [row.has_entry ? `[${row.index}]` : `(${row.index})`, row.function],
+          cells: () => [row.has_entry ? `[${row.index}]` : `(${row.index})`, row.function],
         })),
       };
     case "calls":
@@ -75,7 +76,7 @@ export function reportTable(report: CallGraphReport, kind: ReportKind, model: Gr
         rows: report.calls.map((row) => ({
           ...NONE, name: `${row.caller} ${row.callee}`, arc: arcOf(model, ofIndex(row.caller_index), ofIndex(row.callee_index)),
           f: ofIndex(row.callee_index), keys: [row.share, row.calls, row.caller, row.callee],
-          cells: [percent(row.share), count(row.calls), `${row.caller} [${row.caller_index}]`, `${row.callee} [${row.callee_index}]`],
+          cells: () => [percent(row.share), count(row.calls), `${row.caller} [${row.caller_index}]`, `${row.callee} [${row.callee_index}]`],
         })),
       };
     case "libraries":
@@ -85,7 +86,7 @@ export function reportTable(report: CallGraphReport, kind: ReportKind, model: Gr
         rows: report.libraries.map((row) => ({
           ...NONE, name: row.library,
           keys: [row.share, row.self, row.calls_into, row.calls_within, row.calls_out, row.library],
-          cells: [percent(row.share), value(row.self), count(row.calls_into), count(row.calls_within), count(row.calls_out), row.library || "(unknown)"],
+          cells: () => [percent(row.share), value(row.self), count(row.calls_into), count(row.calls_within), count(row.calls_out), row.library || "(unknown)"],
         })),
       };
     case "statistics":
@@ -121,7 +122,7 @@ function spreadRow(
   return {
     ...NONE, name: row.function, f: ofIndex(row.index),
     keys: [row.function, what, sum, spread.average, spread.deviation, spread.maximum, largest, spread.minimum, smallest],
-    cells: [
+    cells: () => [
       `${row.function} [${row.index}]`, what, value(sum), value(spread.average), value(spread.deviation), value(spread.maximum), largest,
       value(spread.minimum), smallest,
     ],
@@ -136,7 +137,7 @@ function entryRows(
   const { counted } = model.data;
   const other = (call: EntryCall, arrow: string, arc: number): ReportRow => ({
     ...NONE, name: call.function, f: ofIndex(call.index), arc, leadsTo: call.index, keys: [],
-    cells: ["", "", value(call.self), value(call.children), count(call.calls), `${arrow} ${call.function} [${call.index}]`],
+    cells: () => ["", "", value(call.self), value(call.children), count(call.calls), `${arrow} ${call.function} [${call.index}]`],
   });
   const calls = entry.self_calls ? `${count(entry.calls)}+${count(entry.self_calls)}` : count(entry.calls);
   const share = counted ? (entry.self + entry.children) / counted : null;
@@ -145,7 +146,7 @@ function entryRows(
     ...entry.callers.map((call) => other(call, "from", arcOf(model, ofIndex(call.index), f))),
     {
       ...NONE, name: entry.function, f, entry: entry.index, keys: [],
-      cells: [`[${entry.index}]`, percent(share), value(entry.self), value(entry.children), calls, `${entry.function}${entry.cycle && f >= 0 ? ` <cycle ${entry.cycle}>` : ""}`],
+      cells: () => [`[${entry.index}]`, percent(share), value(entry.self), value(entry.children), calls, `${entry.function}${entry.cycle && f >= 0 ? ` <cycle ${entry.cycle}>` : ""}`],
     },
     ...entry.callees.map((call) => other(call, "to", arcOf(model, f, ofIndex(call.index)))),
     ...members.map((member) => other(member, "has", -1)),
