@@ -1,13 +1,18 @@
-/* Numbers by keys of 64 bits. */
-#ifndef GNOMON_NUMBER_MAP_H
-#define GNOMON_NUMBER_MAP_H
+/* Numbers by keys of 64 bits: an open hash table. */
+#ifndef GNOMON_PERF_DATA_NUMBER_MAP_H
+#define GNOMON_PERF_DATA_NUMBER_MAP_H
 
-#include "key_table.h"
+#include <stdint.h>
+
+#define GN_NO_NUMBER UINT32_MAX
 
 struct gn_number_map {
-	struct gn_key_table keys;
-	uint32_t *number; /* of each key */
-	uint32_t room;
+	struct gn_numbered {
+		uint64_t key;
+		uint32_t number; /* GN_NO_NUMBER: the slot is free */
+	} *slot;
+	uint64_t mask;
+	uint64_t n;
 };
 
 /* GN_NO_NUMBER: the key has none. */
