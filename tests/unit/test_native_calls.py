@@ -16,7 +16,7 @@ import pytest
 NATIVE = Path(__file__).parents[2] / "native"
 
 FOLDERS = (
-    "core", "unwind", "tables", "symbols", "sampling", "perf_data", "runtime", "mpi",
+    "core", "unwind", "tables", "symbols", "profiles", "sampling", "perf_data", "runtime", "mpi",
     "counters", "hpm", "plugins", "plugins/shipped", "python",
 )  # fmt: skip
 
