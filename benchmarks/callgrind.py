@@ -64,8 +64,8 @@ def _written(folder: Path) -> Path:
     ).stdout.strip()
     source, path = folder / "source.i", folder / "callgrind.out"
     native = _SOURCE.parents[1]
-    subprocess.run(["gcc", "-E", f"-I{native / 'include'}", f"-I{_SOURCE.parent}", str(_SOURCE),
-                    "-o", str(source)], check=True)  # fmt: skip
+    folders = [f"-I{native / name}" for name in ("include", "profiles", "tables")]
+    subprocess.run(["gcc", "-E", *folders, str(_SOURCE), "-o", str(source)], check=True)
     subprocess.run(["valgrind", "--tool=callgrind", "--dump-instr=yes", "--collect-jumps=yes",
                     "--cache-sim=yes", "--branch-sim=yes",
                     f"--callgrind-out-file={path}", compiler, "-O2", "-g",

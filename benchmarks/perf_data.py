@@ -97,8 +97,8 @@ def _recorded(folder: Path) -> Path:
     (folder / "ways.c").write_text(_PROGRAM)
     subprocess.run(["gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
                     "ways.c", "-o", "ways"], cwd=folder, check=True)  # fmt: skip
-    command = ["perf", "record", "-q", "-e", "cpu-clock", "-F", _HERTZ, "-g", "--"]
-    subprocess.run([*command, "./ways", _SECONDS], cwd=folder, check=True)
+    command = ["perf", "record", "-q", "-o", "perf.data", "-e", "cpu-clock", "-F", _HERTZ, "-g"]
+    subprocess.run([*command, "--", "./ways", _SECONDS], cwd=folder, check=True)
     return folder / "perf.data"
 
 

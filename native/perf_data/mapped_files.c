@@ -49,22 +49,22 @@ int gn_file_mapping_read(struct gn_file_mapping *mapping, const uint8_t *record,
 	return 0;
 }
 
-static uint32_t add(struct gn_mapped_files *files, const char *path, uint32_t kind, int32_t pid)
+/* A module's number, in the place of its path a copy of it. */
+static uint32_t add(struct gn_mapped_files *files, const struct gn_mapped_module *module)
 {
-	struct gn_mapped_module *module;
-	char *copy;
+	struct gn_mapped_module *row;
+	char *path;
 
 	if (files->module.n >= MODULES_MAX)
 		return GN_FIXED_UNKNOWN;
-	copy = strdup(path);
-	module = copy ? gn_rows_add(&files->module, sizeof(*module)) : NULL;
-	if (!module) {
-		free(copy);
+	path = strdup(module->path);
+	row = path ? gn_rows_add(&files->module, sizeof(*row)) : NULL;
+	if (!row) {
+		free(path);
 		return GN_NO_NUMBER;
 	}
-	module->path = copy;
-	module->kind = kind;
-	module->pid = pid;
+	*row = *module;
+	row->path = path;
 	return (uint32_t)files->module.n - 1;
 }
 
@@ -77,12 +77,16 @@ int gn_mapped_files_begin(struct gn_mapped_files *files)
 	};
 
 	for (uint32_t i = 0; i < GN_FIXED_MODULES; i++) {
-		const uint32_t kind = i == GN_FIXED_CUT ? GN_MODULE_IS_CUT : GN_MODULE_IS_KERNEL;
+		const struct gn_mapped_module module = {
+			.path = (char *)fixed[i],
+			.kind = i == GN_FIXED_CUT ? GN_MODULE_IS_CUT : GN_MODULE_IS_KERNEL,
+			.pid = -1,
+		};
 
-		if (add(files, fixed[i], kind, -1) == GN_NO_NUMBER)
+		if (add(files, &module) == GN_NO_NUMBER)
 			return -ENOMEM;
 	}
-	return 0;
+	return gn_slots_begin(&files->by_identity);
 }
 
 void gn_mapped_files_free(struct gn_mapped_files *files)
@@ -93,55 +97,51 @@ void gn_mapped_files_free(struct gn_mapped_files *files)
 		free(gn_module(files, i)->segment);
 	}
 	gn_rows_free(&files->module);
-	gn_number_map_free(&files->by_key);
+	gn_slots_free(&files->by_identity);
 }
 
-static uint64_t mixed(uint64_t hash, const void *bytes, size_t n)
+static uint32_t hash_of(const struct gn_slots *slots, const struct gn_mapped_module *module)
 {
-	const uint8_t *next = bytes;
+	uint64_t hash = gn_mixed_bytes(slots, module->inode, module->path, strlen(module->path));
 
-	while (n--)
-		hash = (hash ^ *next++) * 0x100000001b3ull;
-	return hash;
+	hash = gn_mixed(slots, hash, (uint64_t)module->kind << 32 | (uint32_t)module->pid);
+	return gn_slots_hash(slots,
+			     gn_mixed_bytes(slots, hash, module->build_id, module->build_id_bytes));
 }
 
-static bool is_same(const struct gn_mapped_module *module, const struct gn_file_mapping *mapping,
-		    const char *path, uint32_t kind, int32_t pid)
+static bool is_same(const void *table, uint32_t number, const void *sought)
 {
-	return module->kind == kind && module->pid == pid && module->inode == mapping->inode &&
-	       module->build_id_bytes == mapping->build_id_bytes &&
-	       (!mapping->build_id_bytes ||
-		!memcmp(module->build_id, mapping->build_id, mapping->build_id_bytes)) &&
-	       !strcmp(module->path, path);
+	const struct gn_mapped_module *own = gn_module(table, number), *module = sought;
+
+	return own->kind == module->kind && own->pid == module->pid &&
+	       own->inode == module->inode && own->build_id_bytes == module->build_id_bytes &&
+	       !memcmp(own->build_id, module->build_id, module->build_id_bytes) &&
+	       !strcmp(own->path, module->path);
 }
 
 static uint32_t intern(struct gn_mapped_files *files, const struct gn_file_mapping *mapping,
 		       const char *path, uint32_t kind, int32_t pid)
 {
-	uint64_t key = mixed(0xcbf29ce484222325ull, path, strlen(path));
-	uint32_t number;
+	struct gn_mapped_module module = {
+		.path = (char *)path,
+		.kind = kind,
+		.pid = pid,
+		.inode = mapping->inode,
+		.build_id_bytes = mapping->build_id_bytes,
+	};
+	struct gn_slot *slot;
+	uint32_t hash, number;
 
-	key = mixed(key, &kind, sizeof(kind));
-	key = mixed(key, &pid, sizeof(pid));
-	key = mixed(key, &mapping->inode, sizeof(mapping->inode));
 	if (mapping->build_id_bytes)
-		key = mixed(key, mapping->build_id, mapping->build_id_bytes);
-	for (;; key++) {
-		number = gn_number_of(&files->by_key, key);
-		if (number == GN_NO_NUMBER)
-			break;
-		if (is_same(gn_module(files, number), mapping, path, kind, pid))
-			return number;
-	}
-	number = add(files, path, kind, pid);
+		memcpy(module.build_id, mapping->build_id, mapping->build_id_bytes);
+	hash = hash_of(&files->by_identity, &module);
+	slot = gn_slots_place(&files->by_identity, hash, is_same, files, &module);
+	if (slot->number)
+		return slot->number - 1;
+	number = add(files, &module);
 	if (number == GN_NO_NUMBER || number < GN_FIXED_MODULES)
 		return number;
-	gn_module(files, number)->inode = mapping->inode;
-	gn_module(files, number)->build_id_bytes = mapping->build_id_bytes;
-	if (mapping->build_id_bytes)
-		memcpy(gn_module(files, number)->build_id, mapping->build_id,
-		       mapping->build_id_bytes);
-	return gn_number_put(&files->by_key, key, number) ? GN_NO_NUMBER : number;
+	return gn_slots_put(&files->by_identity, slot, hash, number) < 0 ? GN_NO_NUMBER : number;
 }
 
 /* "/lib/modules/6.1/kernel/net/nf-tables.ko.xz" is "[nf_tables]", as the kernel calls it. */

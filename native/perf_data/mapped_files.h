@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "event_record.h"
-#include "number_map.h"
+#include "number_slots.h"
 #include "rows.h"
 
 #define GN_BUILD_ID_MAX 20u
@@ -43,7 +43,7 @@ struct gn_mapped_module {
 
 struct gn_mapped_files {
 	struct gn_rows module; /* struct gn_mapped_module */
-	struct gn_number_map by_key;
+	struct gn_slots by_identity;
 };
 
 /* PERF_RECORD_MMAP and MMAP2. */

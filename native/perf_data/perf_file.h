@@ -1,10 +1,6 @@
 /*
- * A perf.data file, or what `perf record -o -` wrote, as a whole: its events, which records there
- * are and when each was, and the modules that they name. Reading samples comes later
- * (profile_reader.h), when it is known where modules are.
- *
- * Source: tools/perf/Documentation/perf.data-file-format.txt of Linux. Files may hold anything:
- * nothing is read outside of records, and all loops are bounded by the file's size.
+ * What is kept of a perf.data file, or of what `perf record -o -` wrote, as a whole: its events,
+ * which records there are and when each was, and the modules that they name.
  */
 #ifndef GNOMON_PERF_DATA_PERF_FILE_H
 #define GNOMON_PERF_DATA_PERF_FILE_H
@@ -36,6 +32,7 @@ struct gn_perf_note {
 };
 
 #define GN_NOTE_RECORD 1024u
+#define GN_FEATURES 256u
 
 /* A function that was made in the kernel while it ran. */
 struct gn_kernel_symbol {
@@ -80,11 +77,6 @@ struct gn_perf_file {
 	bool is_cut;	    /* the file ends within its records */
 };
 
-/*
- * Reads a file by its descriptor; what is decompressed goes to another one, a file without a name.
- * Both stay the caller's. 0, -ENOMEM, or -EBADMSG with the problem told.
- */
-int gn_perf_file_open(struct gn_perf_file *file, int descriptor, int unpacked);
 void gn_perf_file_close(struct gn_perf_file *file);
 
 /* Takes note of what is wrong at a place. -EBADMSG. */
@@ -95,7 +87,20 @@ int gn_perf_refuse(struct gn_perf_file *file, uint64_t offset, const char *forma
 const uint8_t *gn_perf_record(struct gn_perf_file *file, uint64_t position,
 			      struct gn_perf_header *header);
 
-/* The user's part of a call chain that was written later. -ENOENT: there is none. */
-int gn_perf_deferred(const struct gn_perf_file *file, uint64_t cookie, uint64_t *position);
+/* One of the words of 64 bits behind a record's header; 0 where it is too short. */
+static inline uint64_t gn_perf_word(const struct gn_perf_file *file, const uint8_t *record,
+				    const struct gn_perf_header *header, unsigned int number)
+{
+	const uint64_t at = GN_RECORD_HEADER_BYTES + 8 * number;
+
+	return header->size >= at + 8 ? gn_field_64(record + at, file->swaps) : 0;
+}
+
+/* 0 or -ENOMEM. */
+int gn_perf_note_add(struct gn_perf_file *file, uint32_t kind, uint64_t offset, uint64_t bytes);
+
+/* Takes an event of `n` bytes, which lie at an offset. 0, -ENOMEM, or -EBADMSG with the problem
+ * told. */
+int gn_perf_event_add(struct gn_perf_file *file, const uint8_t *attr, uint64_t n, uint64_t offset);
 
 #endif

@@ -395,8 +395,7 @@ int gn_profile_read(struct gn_profile *profile, struct gn_perf_file *file, int m
 
 void gn_profile_free(struct gn_profile *profile)
 {
-	if (profile->tree.place)
-		gn_path_tree_end(&profile->tree);
+	gn_path_tree_end(&profile->tree);
 	gn_rows_free(&profile->process);
 	gn_rows_free(&profile->thread);
 	gn_rows_free(&profile->sample);

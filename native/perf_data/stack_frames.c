@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "kernel_records.h"
+
 /* What is no less is no address. */
 #define CONTEXT_LEAST ((uint64_t)-4095)
 #define CONTEXT_HYPERVISOR ((uint64_t)-32)

@@ -4,27 +4,12 @@
 #include "callgrind_parts.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum kind { OBJECT, FILE_NAME, FUNCTION };
 
-enum { NUMBER_MOST = INT32_MAX, EVENT_NAME_MOST = 200, SHOWN = 40 };
-
-#define IS(word, text)                                                                             \
-	((word).length == sizeof(text) - 1 && memcmp((word).begin, text, sizeof(text) - 1) == 0)
-
-int gn_callgrind_refuse(struct gn_callgrind *scan, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(scan->problem, sizeof(scan->problem), format, arguments);
-	va_end(arguments);
-	return -EBADMSG;
-}
+enum { SHOWN = 40 };
 
 int gn_callgrind_init(struct gn_callgrind *scan, const char *data, size_t size, uint32_t lines_most)
 {
@@ -64,176 +49,39 @@ void gn_callgrind_free(struct gn_callgrind *scan)
 	memset(scan, 0, sizeof(*scan));
 }
 
-/* --- headers ---------------------------------------------------------------------------------- */
-
-/* The next word of a text, which then begins behind it. */
-static struct gn_text next_word(struct gn_text *text)
-{
-	const char *end = text->begin + text->length;
-	const char *begin = gn_behind_blanks(text->begin, end), *at = begin;
-
-	while (at < end && *at != ' ' && *at != '\t' && *at != '\r')
-		at++;
-	*text = (struct gn_text){at, (size_t)(end - at)};
-	return (struct gn_text){begin, (size_t)(at - begin)};
-}
-
-static int take_events(struct gn_callgrind *scan, struct gn_text text)
-{
-	const bool is_first = !scan->n_parts;
-	uint32_t n = 0;
-
-	for (struct gn_text word = next_word(&text); word.length; word = next_word(&text), n++) {
-		const struct gn_text *known = &scan->events[n];
-
-		if (n == GN_CALLGRIND_EVENTS_MAX)
-			return gn_callgrind_refuse(scan, "more than %u events",
-						   GN_CALLGRIND_EVENTS_MAX);
-		if (word.length > EVENT_NAME_MOST)
-			return gn_callgrind_refuse(scan,
-						   "an event whose name has more than %d bytes",
-						   EVENT_NAME_MOST);
-		if (!is_first && (n >= scan->n_events || known->length != word.length ||
-				  memcmp(known->begin, word.begin, word.length) != 0))
-			return gn_callgrind_refuse(scan, "a part that has other events than the "
-							 "parts before it");
-		for (uint32_t i = 0; is_first && i < n; i++) {
-			if (scan->events[i].length == word.length &&
-			    memcmp(scan->events[i].begin, word.begin, word.length) == 0)
-				return gn_callgrind_refuse(scan, "an event that is there twice");
-		}
-		scan->events[n] = word;
-	}
-	if (!n || (!is_first && n != scan->n_events))
-		return gn_callgrind_refuse(scan, n ? "a part that has other events than the parts "
-						     "before it"
-						   : "a list of no events");
-	scan->n_events = n;
-	scan->n_parts++;
-	memset(scan->part_sums, 0, sizeof(scan->part_sums));
-	/* A part says everything anew. */
-	scan->position = (struct gn_callgrind_position){0};
-	scan->object = scan->file = scan->function_file = scan->name = 0;
-	scan->name_id = scan->function = GN_NO_NUMBER;
-	return 0;
-}
-
-static int take_positions(struct gn_callgrind *scan, struct gn_text text)
-{
-	scan->has_instructions = scan->has_blocks = scan->has_lines = false;
-	for (struct gn_text word = next_word(&text); word.length; word = next_word(&text)) {
-		if (IS(word, "instr") || IS(word, "addr"))
-			scan->has_instructions = true;
-		else if (IS(word, "bb"))
-			scan->has_blocks = true;
-		else if (IS(word, "line"))
-			scan->has_lines = true;
-		else
-			return gn_callgrind_refuse(scan, "positions that are neither instr, bb nor "
-							 "line");
-	}
-	return 0;
-}
-
-/* What a part says that its lines come to is there to check them by. */
-static int check_totals(struct gn_callgrind *scan, struct gn_text text)
-{
-	int64_t costs[GN_CALLGRIND_EVENTS_MAX] = {0};
-	const int n = gn_callgrind_read_costs(scan, text.begin, text.begin + text.length, costs);
-
-	if (n < 0)
-		return n;
-	for (uint32_t i = 0; i < scan->n_events; i++) {
-		if (costs[i] != scan->part_sums[i])
-			return gn_callgrind_refuse(scan,
-						   "lines with %lld of %.*s, which are %lld by "
-						   "their totals",
-						   (long long)scan->part_sums[i],
-						   (int)scan->events[i].length,
-						   scan->events[i].begin, (long long)costs[i]);
-	}
-	scan->n_totals++;
-	return 0;
-}
-
-/* A number of a process or thread and one; 0 for none. */
-static uint32_t number_of_place(struct gn_text text)
-{
-	const struct gn_text word = next_word(&text);
-	uint64_t number;
-
-	if (!gn_callgrind_read_number(word.begin, word.begin + word.length, &number) ||
-	    number > NUMBER_MOST)
-		return 0;
-	return (uint32_t)number + 1;
-}
-
-static int take_header(struct gn_callgrind *scan, struct gn_text line, struct gn_text key)
-{
-	const struct gn_text value = {
-		key.begin + key.length + 1,
-		(size_t)(line.begin + line.length - key.begin - key.length - 1)};
-	struct gn_text text = value;
-
-	if (IS(key, "events"))
-		return take_events(scan, value);
-	if (IS(key, "positions"))
-		return take_positions(scan, value);
-	if (IS(key, "totals"))
-		return check_totals(scan, value);
-	if (IS(key, "pid") || IS(key, "thread")) {
-		*(key.length == 3 ? &scan->pid : &scan->thread) = number_of_place(value);
-		scan->place = GN_NO_NUMBER;
-	}
-	if (IS(key, "version")) {
-		const struct gn_text word = next_word(&text);
-		uint64_t version;
-
-		if (gn_callgrind_read_number(word.begin, word.begin + word.length, &version) &&
-		    version > 1)
-			return gn_callgrind_refuse(scan, "version %llu of the format; 1 is known",
-						   (unsigned long long)version);
-	}
-	if (scan->n_headers == GN_CALLGRIND_HEADERS_MAX)
-		return gn_callgrind_refuse(scan, "more than %u lines of headers",
-					   GN_CALLGRIND_HEADERS_MAX);
-	scan->headers[scan->n_headers++] = line;
-	return 0;
-}
-
 /* --- names ------------------------------------------------------------------------------------ */
 
 static int take_name(struct gn_callgrind *scan, struct gn_text key, struct gn_text value)
 {
 	/* Functions and files of jumps, and of callers, are names that others refer to. */
-	const bool is_function =
-		IS(key, "fn") || IS(key, "cfn") || IS(key, "jfn") || IS(key, "frfn");
-	const bool is_object = IS(key, "ob") || IS(key, "cob");
+	const bool is_function = GN_IS_WORD(key, "fn") || GN_IS_WORD(key, "cfn") ||
+				 GN_IS_WORD(key, "jfn") || GN_IS_WORD(key, "frfn");
+	const bool is_object = GN_IS_WORD(key, "ob") || GN_IS_WORD(key, "cob");
 	const enum kind kind = is_function ? FUNCTION : is_object ? OBJECT : FILE_NAME;
 	uint32_t number = 0, id = 0;
 	const int error = gn_callgrind_read_name(scan, kind, value, &number, &id);
 
 	if (error < 0)
 		return error;
-	if (IS(key, "fn")) {
+	if (GN_IS_WORD(key, "fn")) {
 		scan->name = number;
 		scan->name_id = id;
 		scan->file = scan->function_file;
 		scan->function = GN_NO_NUMBER;
 		scan->called_object = scan->called_file = scan->called_name = GN_NO_NUMBER;
-	} else if (IS(key, "fl")) {
+	} else if (GN_IS_WORD(key, "fl")) {
 		scan->file = scan->function_file = number;
-	} else if (IS(key, "fi") || IS(key, "fe")) {
+	} else if (GN_IS_WORD(key, "fi") || GN_IS_WORD(key, "fe")) {
 		scan->file = number;
-	} else if (IS(key, "ob")) {
+	} else if (GN_IS_WORD(key, "ob")) {
 		scan->object = number;
 		scan->function = GN_NO_NUMBER;
-	} else if (IS(key, "cfn")) {
+	} else if (GN_IS_WORD(key, "cfn")) {
 		scan->called_name = number;
 		scan->called_id = id;
-	} else if (IS(key, "cob")) {
+	} else if (GN_IS_WORD(key, "cob")) {
 		scan->called_object = number;
-	} else if (IS(key, "cfi") || IS(key, "cfl")) {
+	} else if (GN_IS_WORD(key, "cfi") || GN_IS_WORD(key, "cfl")) {
 		scan->called_file = number;
 	}
 	return 0;
@@ -280,20 +128,20 @@ static int take_calls(struct gn_callgrind *scan, struct gn_text value)
 
 static int take_specification(struct gn_callgrind *scan, struct gn_text line, struct gn_text key)
 {
-	const struct gn_text value = {
-		key.begin + key.length + 1,
-		(size_t)(line.begin + line.length - key.begin - key.length - 1)};
+	const struct gn_text value = gn_behind_key(line, key);
 
-	if (IS(key, "calls") || IS(key, "rcalls"))
+	if (GN_IS_WORD(key, "calls") || GN_IS_WORD(key, "rcalls"))
 		return take_calls(scan, value);
 	/* Jumps: the line behind them is a position without costs. */
-	if (IS(key, "jump") || IS(key, "jcnd"))
+	if (GN_IS_WORD(key, "jump") || GN_IS_WORD(key, "jcnd"))
 		return 0;
-	if (IS(key, "rec") || IS(key, "ln") || IS(key, "bb") || IS(key, "mp"))
+	if (GN_IS_WORD(key, "rec") || GN_IS_WORD(key, "ln") || GN_IS_WORD(key, "bb") ||
+	    GN_IS_WORD(key, "mp"))
 		return 0;
-	if (IS(key, "fn") || IS(key, "fl") || IS(key, "fi") || IS(key, "fe") || IS(key, "ob") ||
-	    IS(key, "cfn") || IS(key, "cfi") || IS(key, "cfl") || IS(key, "cob") ||
-	    IS(key, "jfn") || IS(key, "jfi") || IS(key, "frfn"))
+	if (GN_IS_WORD(key, "fn") || GN_IS_WORD(key, "fl") || GN_IS_WORD(key, "fi") ||
+	    GN_IS_WORD(key, "fe") || GN_IS_WORD(key, "ob") || GN_IS_WORD(key, "cfn") ||
+	    GN_IS_WORD(key, "cfi") || GN_IS_WORD(key, "cfl") || GN_IS_WORD(key, "cob") ||
+	    GN_IS_WORD(key, "jfn") || GN_IS_WORD(key, "jfi") || GN_IS_WORD(key, "frfn"))
 		return take_name(scan, key, value);
 	return gn_callgrind_refuse(scan, "%.*s=, which no line begins with",
 				   (int)(key.length < SHOWN ? key.length : SHOWN), key.begin);
@@ -402,7 +250,7 @@ static int take_line(struct gn_callgrind *scan, struct gn_text line)
 		colon = memchr(line.begin, ':', line.length);
 		if (colon) {
 			key.length = (size_t)(colon - key.begin);
-			return take_header(scan, line, key);
+			return gn_callgrind_take_header(scan, line, key);
 		}
 	}
 	return gn_callgrind_refuse(scan, "neither a cost, a name nor a header");

@@ -2,10 +2,22 @@
 #include "callgrind_parts.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LINE_MOST = INT32_MAX, NAME_MOST = 1 << 16 };
+
+int gn_callgrind_refuse(struct gn_callgrind *scan, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(scan->problem, sizeof(scan->problem), format, arguments);
+	va_end(arguments);
+	return -EBADMSG;
+}
 
 static int digit_of(char character)
 {

@@ -4,11 +4,22 @@
 
 #include "callgrind.h"
 
+#define GN_IS_WORD(word, text)                                                                     \
+	((word).length == sizeof(text) - 1 && memcmp((word).begin, text, sizeof(text) - 1) == 0)
+
+/* What stands behind the = or : of a line. */
+static inline struct gn_text gn_behind_key(struct gn_text line, struct gn_text key)
+{
+	const char *begin = key.begin + key.length + 1;
+
+	return (struct gn_text){begin, (size_t)(line.begin + line.length - begin)};
+}
+
+/* --- callgrind_lines.c: numbers and names of a line ------------------------------------------- */
+
 /* Take a note of what is wrong where reading is, as printf; always -EBADMSG. */
 int gn_callgrind_refuse(struct gn_callgrind *scan, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-
-/* --- callgrind_lines.c: numbers and names of a line ------------------------------------------- */
 
 static inline const char *gn_behind_blanks(const char *at, const char *end)
 {
@@ -31,6 +42,11 @@ int gn_callgrind_read_costs(struct gn_callgrind *scan, const char *at, const cha
 /* The number of the text that stands behind the = of a line, and that of its id, if it has one. */
 int gn_callgrind_read_name(struct gn_callgrind *scan, uint32_t kind, struct gn_text text,
 			   uint32_t *number, uint32_t *id);
+
+/* --- callgrind_headers.c ---------------------------------------------------------------------- */
+
+/* A line that has its key before a colon. */
+int gn_callgrind_take_header(struct gn_callgrind *scan, struct gn_text line, struct gn_text key);
 
 /* --- callgrind_sums.c ------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "perf_file.h"
+#include "file_reader.h"
 #include "profile_reader.h"
 #include "sample_file.h"
 

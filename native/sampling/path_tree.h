@@ -8,18 +8,13 @@
 
 #include <stdint.h>
 
+#include "number_slots.h"
+
 #define GN_PATH_NONE UINT32_MAX
 
 struct gn_place {
 	uint32_t module;
 	uint64_t offset;
-};
-
-/* Numbers by a key: an open hash table, whose keys are with the caller. */
-struct gn_number_table {
-	uint32_t *slot; /* number + 1, 0: free */
-	uint32_t mask;
-	uint32_t n;
 };
 
 struct gn_path_node {
@@ -31,10 +26,10 @@ struct gn_path_node {
 
 /*
  * Most nodes are the first child of their parent, and most new ones have a new parent: these are
- * met without a table, which holds the others.
+ * met without slots, which the others have.
  */
 struct gn_path_tree {
-	struct gn_number_table places_by_key, later_children;
+	struct gn_slots places_by_key, later_children;
 	struct gn_place *place;
 	struct gn_path_node *node;
 	uint32_t first_root, last_root;

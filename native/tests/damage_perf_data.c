@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "perf_file.h"
+#include "file_reader.h"
 #include "profile_reader.h"
 #include "random.h"
 #include "sample_file.h"

@@ -16,8 +16,8 @@ import pytest
 NATIVE = Path(__file__).parents[2] / "native"
 
 FOLDERS = (
-    "core", "unwind", "symbols", "sampling", "perf_data", "runtime", "mpi", "counters", "hpm",
-    "plugins", "plugins/shipped", "python",
+    "core", "unwind", "tables", "symbols", "profiles", "sampling", "perf_data", "runtime", "mpi",
+    "counters", "hpm", "plugins", "plugins/shipped", "python",
 )  # fmt: skip
 
 _NO_CODE = re.compile(

@@ -1,6 +1,6 @@
 /* Numbers from 0 on for texts, in the order in which they came; who uses it keeps the texts. */
-#ifndef GNOMON_TEXT_TABLE_H
-#define GNOMON_TEXT_TABLE_H
+#ifndef GNOMON_TABLES_TEXT_TABLE_H
+#define GNOMON_TABLES_TEXT_TABLE_H
 
 #include "number_slots.h"
 

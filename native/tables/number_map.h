@@ -1,18 +1,16 @@
-/* Numbers by keys of 64 bits: an open hash table. */
-#ifndef GNOMON_PERF_DATA_NUMBER_MAP_H
-#define GNOMON_PERF_DATA_NUMBER_MAP_H
+/* Numbers by keys of 64 bits; a key may be given another number later. */
+#ifndef GNOMON_TABLES_NUMBER_MAP_H
+#define GNOMON_TABLES_NUMBER_MAP_H
 
-#include <stdint.h>
-
-#define GN_NO_NUMBER UINT32_MAX
+#include "number_slots.h"
 
 struct gn_number_map {
+	struct gn_slots slots; /* by keys, to where these are below */
 	struct gn_numbered {
 		uint64_t key;
-		uint32_t number; /* GN_NO_NUMBER: the slot is free */
-	} *slot;
-	uint64_t mask;
-	uint64_t n;
+		uint32_t number;
+	} *numbered;
+	uint32_t room;
 };
 
 /* GN_NO_NUMBER: the key has none. */

@@ -1,10 +1,8 @@
 /* Numbers from 0 on for keys of three numbers each, in the order in which they came. */
-#ifndef GNOMON_KEY_TABLE_H
-#define GNOMON_KEY_TABLE_H
+#ifndef GNOMON_TABLES_KEY_TABLE_H
+#define GNOMON_TABLES_KEY_TABLE_H
 
 #include "number_slots.h"
-
-#define GN_NO_NUMBER UINT32_MAX
 
 struct gn_key {
 	uint32_t part[3];
