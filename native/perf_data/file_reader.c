@@ -38,6 +38,9 @@ static int read_ids(struct gn_perf_file *file, uint64_t offset, uint64_t bytes)
 	if (offset > file->file.size || bytes > file->file.size - offset)
 		return gn_perf_refuse(file, offset,
 				      "the ids of an event lie beyond the file's end");
+	/* Events may name one section for all of their ids, which would be read as often. */
+	if (8 * file->attrs.id.n > file->file.size - bytes)
+		return gn_perf_refuse(file, offset, "there are more ids of events than bytes");
 	for (uint64_t at = 0; !failed && at + 8 <= bytes; at += 8) {
 		const uint8_t *id = gn_bytes_at(&file->file, offset + at, 8);
 

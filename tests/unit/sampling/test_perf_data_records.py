@@ -221,6 +221,21 @@ def test_ids_tell_events(tmp_path: Path, kind: int, is_pipe: bool) -> None:
     assert run.head["command"] == ["./app", "7"]
 
 
+def test_events_that_share_their_ids_are_refused(tmp_path: Path) -> None:
+    """Every event names all ids of the file: they would be read once for each."""
+    n = 2000
+    events = [Event(USUAL | ID, ids=tuple(range(n)) if at == 0 else ()) for at in range(n)]
+    content = bytearray(with_code(*events).file())
+    entry = int.from_bytes(content[16:24], "little")
+    for at in range(1, n):
+        end = 104 + (at + 1) * entry
+        content[end - 16 : end] = content[104 + entry - 16 : 104 + entry]
+    path = tmp_path / "perf.data"
+    path.write_bytes(content)
+    with pytest.raises(RunDirectoryError, match="more ids of events than bytes"):
+        opened(path)
+
+
 ENABLED, RUNNING, WITH_ID, GROUP, WITH_LOST = (1 << bit for bit in range(5))
 
 
