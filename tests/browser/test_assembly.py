@@ -97,16 +97,16 @@ def test_instructions_are_beside_the_tree(recorded: Served, page: Page) -> None:
     saved = Path(download.value.path()).read_text()
     assert all(one["text"] in saved for one in data["instructions"])
     # A line leads to the source.
-    line = here.locator(".assembly-line")
-    expect(line).to_have_text(f"p.c:{hottest['line']}")
-    line.click()
+    place = here.locator(".assembly-line")
+    expect(place).to_have_text(f"p.c:{hottest['line']}")
+    place.click()
     expect(page.locator(".cm-lit")).to_contain_text("sink")
     with page.expect_download() as download:
         page.get_by_role("button", name="Save", exact=True).click()
     lines = Path(download.value.path()).read_text().splitlines()
     source = (recorded.folder / "p.c").read_text().splitlines()
-    rows = zip(lines[1:], source, strict=False)
-    assert all(row.endswith(text.rstrip()) for row, text in rows)
+    written = zip(lines[1:], source, strict=False)
+    assert all(row.endswith(text.rstrip()) for row, text in written)
     assert lines[0].split()[0] == "line"
     hot = lines[hottest["line"]]
     assert hot.split()[0] == str(hottest["line"])

@@ -52,8 +52,7 @@ def arc_shares(profile: CallProfile, order: CallOrder) -> ArcShares:
         total, own = _known_totals(profile, node_of, n_nodes, is_inside)
         weight = np.where(is_inside, 0.0, profile.arc_total)
         entering = path_values.added(node_of[callee], weight, n_nodes)
-        # Of callgrind's files a function may have less than what its callers say: code of another
-        # file that was inlined into it is taken for another function of its name.
+        # A file may say of its callers that they have more of a function than it has.
         share = _divided(weight, np.maximum(total, entering)[node_of[callee]])
         own_share, children_share = share.copy(), share.copy()
         is_split = np.isfinite(profile.arc_own) & (node_of[callee] < n)

@@ -20,6 +20,7 @@ project's own files that holds most of it; for the C++ library's own templates a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from gnomon.model.symbol_names import FORTRAN, is_template, namespace
 from gnomon.named_tuple import NamedTuple
@@ -32,6 +33,9 @@ class FunctionFragment(NamedTuple):
     function: str
     file: str
 
+
+UNIQUE_NAMES = "unique_function_names"
+"""In the head of a run: `has_unique_names`."""
 
 PYTHON = "python"
 """What stands for the program of Python's functions."""
@@ -46,11 +50,22 @@ _UNIQUE = ("main", "MAIN__")
 _LIBRARY = ("std", "__gnu_cxx", "__cxxabiv1")
 
 
-def defining_files(weights: Mapping[FunctionFragment, float]) -> dict[FunctionFragment, str]:
+def has_unique_names(head: Mapping[str, Any]) -> bool:
+    """Return whether a run has no two functions of one program with the same name.
+
+    Who wrote it knew which parts are one function, whatever their files.
+    """
+    return head.get(UNIQUE_NAMES) is True
+
+
+def defining_files(
+    weights: Mapping[FunctionFragment, float], *, has_unique_names: bool = False
+) -> dict[FunctionFragment, str]:
     """Return for each part the file of its function.
 
     Args:
         weights: how much is in each part; decides between files that could both be it.
+        has_unique_names: parts of one program with the same name are one function.
     """
     together: dict[tuple[str, str], list[FunctionFragment]] = {}
     for part in weights:
@@ -66,7 +81,7 @@ def defining_files(weights: Mapping[FunctionFragment, float]) -> dict[FunctionFr
         own = [part for part in parts if _is_source(part.file) and not _is_system(part.file)]
         sources = own or [part for part in parts if _is_source(part.file)]
         hiding = [part for part in sources if _suffix(part.file) in _HIDING]
-        if len(hiding) > 1 and function not in _UNIQUE:
+        if len(hiding) > 1 and function not in _UNIQUE and not has_unique_names:
             file_of.update({part: part.file for part in hiding})
             parts = [part for part in parts if part not in file_of]
         file = _defining(function, {part.file: weights[part] for part in parts})

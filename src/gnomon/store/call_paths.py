@@ -6,7 +6,7 @@ from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from gnomon.model.inlining import FunctionFragment, defining_files
+from gnomon.model.inlining import FunctionFragment, defining_files, has_unique_names
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import table_limits
 from gnomon.store.run import Run, RunIdentity, shared_run
@@ -104,7 +104,7 @@ def grouped(run: Run, by: str, code: str) -> CallGroups:
         RunDirectoryError: the tables cannot be read.
     """
     with _lock:
-        return _grouped(run.identity(), by, code)
+        return _grouped(run.identity(), by, code, has_unique_names(run.head))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -163,12 +163,16 @@ def region_groups(run: Run, by: str, code: str) -> tuple[Ints, Ints]:
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
+    return _region_groups(run, by, code, unique=has_unique_names(run.head))
+
+
+def _region_groups(run: Run, by: str, code: str, *, unique: bool) -> tuple[Ints, Ints]:
     import numpy as np
 
     columns = run.columns(_FIRST[by].format(code=code), threads=1)
     region, first = columns["region"], columns["first"].astype(np.int32)
     if by in ("function", "node"):
-        homes = _homes(run, code)
+        homes = _homes(run, code, unique=unique)
         if homes:
             known, home = np.array(sorted(homes.items()), dtype=np.int32).T
             at = positions(known, first)
@@ -177,13 +181,13 @@ def region_groups(run: Run, by: str, code: str) -> tuple[Ints, Ints]:
 
 
 @lru_cache(maxsize=_KEPT)
-def _grouped(identity: RunIdentity, by: str, code: str) -> CallGroups:
+def _grouped(identity: RunIdentity, by: str, code: str, unique: bool) -> CallGroups:
     import numpy as np
 
     from gnomon.model import forest
 
     paths = _of_run(identity, code)
-    region, first = region_groups(shared_run(identity), by, code)
+    region, first = _region_groups(shared_run(identity), by, code, unique=unique)
     group = first[positions(region, paths.region)]
     group = group if by == "node" else np.where(paths.is_code, group, -1).astype(np.int32)
     top = forest.outermost_in_walk(group, paths.place, paths.end)
@@ -226,7 +230,7 @@ GROUP BY ALL
 """
 
 
-def _homes(run: Run, code: str) -> dict[int, int]:
+def _homes(run: Run, code: str, *, unique: bool) -> dict[int, int]:
     """Return for the first region of parts of functions that of the part that gives the name.
 
     Debug information gives inlined code another file: which parts are one function,
@@ -240,7 +244,10 @@ def _homes(run: Run, code: str) -> dict[int, int]:
     homes: dict[int, int] = {}
     for kind in sorted({row[0] for row in rows}):
         first = {FunctionFragment(m, n, f): int(at) for k, m, n, f, at in rows if k == kind}
-        files = defining_files({one: weights.get((kind, *one), 0.0) for one in first})
+        files = defining_files(
+            {one: weights.get((kind, *one), 0.0) for one in first},
+            has_unique_names=unique,
+        )
         homes |= {first[one]: first[one._replace(file=file)] for one, file in files.items()}
     return homes
 

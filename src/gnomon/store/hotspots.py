@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from gnomon.errors import UsageError
-from gnomon.model.inlining import FunctionFragment, defining_files
+from gnomon.model.inlining import FunctionFragment, defining_files, has_unique_names
 from gnomon.store.run import Run
 from gnomon.terminal_text import suffixes
 
@@ -147,7 +147,7 @@ def hotspots(run: Run, kind: str, *, sort: str = "", file: str = "", top: int = 
         values = lines.setdefault(key, dict.fromkeys(events, 0.0))
         values[names[metric]] += mean
     labels = suffixes({source for _, _, source, _ in lines})
-    rows = _rows(kind, lines, events)
+    rows = _rows(kind, lines, events, unique=has_unique_names(run.head))
     rows = [row for row in rows if not file or is_in(row.file, file)]
     file_totals: dict[str, Values] = {}
     for (_, _, source, _), values in lines.items() if file else ():
@@ -167,14 +167,15 @@ def hotspots(run: Run, kind: str, *, sort: str = "", file: str = "", top: int = 
 
 
 def _rows(
-    kind: str, lines: Mapping[tuple[str, str, str, int], Values], events: Sequence[str]
-) -> list[Hotspot]:
+    kind: str, lines: Mapping[tuple[str, str, str, int], Values], events: Sequence[str], *,
+    unique: bool,
+) -> list[Hotspot]:  # fmt: skip
     weights: dict[FunctionFragment, float] = {}
     if kind == "function":
         for (program, function, source, _), values in lines.items():
             part = FunctionFragment(program, function, source)
             weights[part] = weights.get(part, 0.0) + (values[events[0]] if events else 0.0)
-    home = defining_files(weights)
+    home = defining_files(weights, has_unique_names=unique)
     sums: dict[tuple[str, str, str, int], Values] = {}
     for (program, function, source, line), values in lines.items():
         key = ("", "", source, 0) if kind == "file" else ("", function, source, line)

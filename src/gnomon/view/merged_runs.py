@@ -13,6 +13,7 @@ import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.model import region_kinds
+from gnomon.model.inlining import UNIQUE_NAMES, has_unique_names
 from gnomon.model.metric import Metric
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS
 from gnomon.model.value import How
@@ -171,6 +172,7 @@ class _Union:
             "unavailable": [],
             "warnings": self._warnings(),
             "sources": _common(heads),
+            UNIQUE_NAMES: all(map(has_unique_names, heads)),
             **region_kinds.joined(heads),
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gnomon.model.array_types import Cells, Flags, Ints, Longs, Texts
-from gnomon.model.inlining import FunctionFragment, defining_files
+from gnomon.model.inlining import FunctionFragment, defining_files, has_unique_names
 from gnomon.view.node_kinds import OF_THREAD
 from gnomon.view.node_values import NodeValues
 from gnomon.view.run_metadata import Dataset, Regions
@@ -53,14 +53,14 @@ class Names:
             is_part = np.zeros(len(is_leaf), dtype=bool)
         self.is_part = is_part
         parts = np.flatnonzero(self.is_code if data.has_call_paths else is_part)
-        self.home = self._homes(parts, regions)
+        self.home = self._homes(parts, regions, unique=has_unique_names(data.head))
         self.line_name = self._line_names()
 
     def _texts(self, texts: Texts, none: str = "") -> Ints:
         numbers = self.strings.numbers([one or none for one in texts.tolist()])
         return numbers[self._region] if len(self._region) else numbers[:0]
 
-    def _homes(self, parts: Longs, regions: Regions) -> Ints:
+    def _homes(self, parts: Longs, regions: Regions, *, unique: bool) -> Ints:
         if not len(parts):
             return self.file
         group, first = grouped(self.module[parts], self.name[parts], self.file[parts])
@@ -69,7 +69,8 @@ class Names:
             FunctionFragment(regions.module[at], regions.name[at], regions.file[at])
             for at in self._region[parts[first]].tolist()
         ]
-        found = defining_files(dict(zip(keys, of_group.tolist(), strict=True)))
+        weights = dict(zip(keys, of_group.tolist(), strict=True))
+        found = defining_files(weights, has_unique_names=unique)
         numbers = self.strings.numbers([found[key] for key in keys])
         home = self.file.copy()
         home[parts] = numbers[group]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gnomon.callgraph.call_graph import call_graph
+from gnomon.callgraph.run_profile import call_profile_of_run
 from gnomon.cli.main import main
 from gnomon.errors import RunDirectoryError
 from gnomon.store.profile_files.callgrind import is_callgrind, open_callgrind
@@ -103,6 +105,64 @@ def test_a_cache_without_a_name_is_of_no_event(tmp_path: Path) -> None:
     )
     file.write_bytes(content)
     assert "32 B" not in str(open_callgrind(file).query("SELECT description FROM metrics"))
+
+
+INCLUDED = b"""# callgrind format
+version: 1
+creator: callgrind-3.19.0
+positions: line
+events: Ir
+
+ob=(1) /tmp/app
+fl=(1) a.c
+fn=(1) main
+1 10
+cfn=(2) g
+calls=1 10
+2 190
+cfi=(4) d.c
+cfn=(5) h
+calls=0 1
+3 7
+
+fn=(2) g
+10 20
+fi=(2) b.c
+5 30
+cfi=(3) c.c
+cfn=(3) h
+calls=1 1
+6 140
+fe=(1)
+
+fl=(3)
+fn=(3)
+1 140
+fl=(4)
+fn=(5)
+1 7
+totals: 207
+"""
+
+
+def test_code_from_other_sources_is_of_the_function_that_has_it(tmp_path: Path) -> None:
+    """b.c is included in g; h of c.c and of d.c are two functions."""
+    file = tmp_path / "callgrind.out"
+    file.write_bytes(INCLUDED)
+    graph = call_graph(call_profile_of_run(open_callgrind(file)))
+    names = graph.profile.name
+    totals = dict(zip(names, graph.total[: len(names)].tolist(), strict=True))
+    assert totals == {"main": 207, "g": 190, "h (c.c)": 140, "h (d.c)": 7}
+    own = dict(zip(names, graph.own[: len(names)].tolist(), strict=True))
+    assert own["g"] == 50
+    # That call began before the file did.
+    calls = dict(zip(names, graph.calls[: len(names)].tolist(), strict=True))
+    assert calls == {"main": 0, "g": 1, "h (c.c)": 1, "h (d.c)": 0}
+    lines = open_callgrind(file).query(
+        "SELECT file, line, exclusive FROM profile JOIN paths USING (path) JOIN regions "
+        "USING (region) WHERE name = 'g' AND exclusive > 0 ORDER BY line"
+    )
+    assert lines == [("b.c", 5, 30), ("a.c", 10, 20)]
 
 
 def test_reports_of_call_paths_name_the_command_for_arcs(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gnomon.callgraph.call_graph import call_graph
 from gnomon.callgraph.call_profile import CallProfile
 from gnomon.callgraph.run_profile import call_profile_of_run
 from gnomon.errors import RunDirectoryError
@@ -53,6 +54,32 @@ def write_profile(path: Path) -> None:
 
 def stats_of(path: Path) -> dict[Any, Any]:
     return dict(pstats.Stats(str(path)).stats)  # type: ignore[attr-defined]
+
+
+class First:
+    def run(self) -> int:
+        return sum(range(1000))
+
+
+class Second:
+    def run(self) -> int:
+        return First().run() + 1
+
+
+def test_methods_of_one_name_are_functions_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "work.prof"
+    profiler = cProfile.Profile()
+    profiler.runcall(lambda: [Second().run() for _ in range(3)] + [First().run()])
+    profiler.dump_stats(path)
+    graph = call_graph(call_profile_of_run(run_directory.find(str(path))))
+    names = graph.profile.name
+    told = {
+        f"{name}:{line}": calls[1] for (file, line, name), calls in stats_of(path).items()
+        if name == "run" and file == __file__
+    }  # fmt: skip
+    assert sorted(told.values()) == [3, 4]
+    calls = dict(zip(names, graph.calls[: len(names)].tolist(), strict=True))
+    assert {name: n for name, n in calls.items() if name.startswith("run:")} == told
 
 
 def title(key: tuple[str, int, str]) -> tuple[str, str, int]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from gnomon.errors import UsageError
 from gnomon.model import location_kinds
-from gnomon.model.inlining import FunctionFragment, defining_files
+from gnomon.model.inlining import FunctionFragment, defining_files, has_unique_names
 from gnomon.model.metric import Aggregation
 from gnomon.store import moments, outermost_paths, run_directory
 from gnomon.store.profile_query import NOT_ADDED, OF_PLACE, ROOT
@@ -264,7 +264,8 @@ def measured(sides: Sequence[Side], per: str = "") -> tuple[MeasuredSide, ...]:
     if per in ("function", "process", "thread"):
         raw = _renamed(raw, 0 if per == "function" else 1)
     if per in IN_SOURCE:
-        raw = _placed(raw, per)
+        unique = all(has_unique_names(run.head) for one in sides for run in one.runs)
+        raw = _placed(raw, per, unique=unique)
     measured_sides = []
     for side, of_runs in zip(sides, raw, strict=True):
         quantities: dict[str, list[RunMetric]] = {}
@@ -365,7 +366,9 @@ def _renamed(raw: Sequence[Sequence[Sequence[Row]]], column: int) -> list[list[l
     ]
 
 
-def _placed(raw: Sequence[Sequence[Sequence[Row]]], per: str) -> list[list[list[Row]]]:
+def _placed(
+    raw: Sequence[Sequence[Sequence[Row]]], per: str, *, unique: bool
+) -> list[list[list[Row]]]:
     """Return the rows of lines with the place that they are of, by names that all sides share.
 
     A source file may lie in another folder for each side: it then is the one whose path ends alike.
@@ -383,7 +386,7 @@ def _placed(raw: Sequence[Sequence[Sequence[Row]]], per: str) -> list[list[list[
                 for row in rows:
                     part = FunctionFragment(*row[:3])
                     weights[part] = weights.get(part, 0.0) + (row[6] if row[4] == first else 0.0)
-            home = defining_files(weights)
+            home = defining_files(weights, has_unique_names=unique)
             placed[-1] = [
                 [(*row[:2], home[FunctionFragment(*row[:3])], 0, *row[4:]) for row in rows]
                 for rows in placed[-1]

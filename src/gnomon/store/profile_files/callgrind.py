@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
+from gnomon.model.inlining import UNIQUE_NAMES
 from gnomon.model.tables import (
     ARCS,
     LOCATIONS,
@@ -147,7 +148,8 @@ class _Reader:
         self._put_costs(metrics)
         self._put_totals(np.array(self._of_places))
         self._put_arcs(metrics)
-        return profile_file.head(words, producer=creator, warnings=warnings + metrics.warnings)
+        head = profile_file.head(words, producer=creator, warnings=warnings + metrics.warnings)
+        return head | {UNIQUE_NAMES: True}
 
     def _more(self) -> bool:
         """Read on, hand on the costs of instructions, and return whether there is more."""
@@ -294,13 +296,15 @@ class _Reader:
         import numpy as np
 
         of_places = np.array(self._of_places)
+        is_counted = self._calls()
         for begin, end, costs in self._costs(self._scan.inclusive, metrics):
             arcs = np.frombuffer(self._scan.arcs(begin, end), _ARC)
             n = len(arcs)
-            # Who does not count calls writes 0.
+            # Who does not count calls writes 0 of all; else 0 came before what the file is of.
+            uncounted = _same(not is_counted, n, "?")
             self._put(_arcs(
                 of_places[arcs["place"]], arcs, _same(-1, n), arcs["calls"],
-                _same(0.0, n, "d"), {"calls": arcs["calls"] == 0, "inclusive": _same(True, n, "?")},
+                _same(0.0, n, "d"), {"calls": uncounted, "inclusive": _same(True, n, "?")},
             ))  # fmt: skip
             of = arcs[costs["of"] - begin]
             n = len(of)
@@ -319,8 +323,9 @@ class _Reader:
         functions = np.frombuffer(self._scan.functions(), "u4").reshape(-1, 3)
         lines = np.frombuffer(self._scan.lines(), "u4").reshape(-1, 3)
         modules = self._modules(texts, sorted(set(functions[:, 2].tolist())))
+        names = _unique_names(texts, functions.tolist())
         lengths = np.array([len(one) for one in texts])
-        sizes = lengths[functions[:, 0]] + lengths[functions[:, 2]]
+        sizes = np.array([len(name) for name in names], int) + lengths[functions[:, 2]]
         text_bytes = np.cumsum(sizes[lines[:, 0]] + lengths[lines[:, 1]])
         if len(lines) and text_bytes[-1] > table_limits.TEXTS_MOST_BYTES:
             self._fail(f"names of more than {table_limits.TEXTS_MOST_BYTES >> 20} MiB")
@@ -338,7 +343,7 @@ class _Reader:
                 REGIONS,
                 {
                     "region": number, "kind": ["cpu"] * n,
-                    "name": [texts[at] for at in of[:, 0].tolist()],
+                    "name": [names[at] for at in lines[begin:end, 0].tolist()],
                     "module": [modules[at] for at in of[:, 2].tolist()],
                     "file": [texts[at] for at in lines[begin:end, 1].tolist()],
                     "line": lines[begin:end, 2],
@@ -359,6 +364,24 @@ class _Reader:
             taken.add(names[number])
         self._put(Table(MODULES, [(name, texts[at], "") for at, name in names.items() if name]))
         return names
+
+
+def _unique_names(texts: Sequence[str], functions: Sequence[Sequence[int]]) -> list[str]:
+    """Return the name of each function, with its file where others of its program have it, too.
+
+    Args:
+        texts: that functions name by number.
+        functions: the name, file and program of each.
+    """
+    same: dict[tuple[int, int], int] = {}
+    for name, _, module in functions:
+        same[name, module] = same.get((name, module), 0) + 1
+    return [
+        texts[name]
+        if same[name, module] == 1 or not texts[file]
+        else f"{texts[name]} ({texts[file]})"
+        for name, file, module in functions
+    ]
 
 
 def _text(content: bytes) -> str:

@@ -9,6 +9,7 @@ Source: CPython, Lib/cProfile.py (create_stats), Lib/profile.py, Lib/pstats.py (
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -84,6 +85,7 @@ class _Reader:
         self._place = self._stacks.place(Place())
         self._quantity = self._stacks.quantity(_TIME)
         self._is_below_zero = False
+        self._lines = _lines_of_names(content)
 
     def _fail(self, problem: str) -> NoReturn:
         profile_file.refuse(self._path, self._scan.offset, problem, FORMAT)
@@ -117,9 +119,12 @@ class _Reader:
         if not 0 <= line <= profile_file.NUMBER_MOST:
             self._fail(f"no number of a line: {line}")
         is_built_in = file == _BUILT_IN
-        return self._stacks.region(
-            Frame(name or "?", PYTHON, "" if is_built_in else file, 0 if is_built_in else line)
-        )
+        if is_built_in:
+            return self._stacks.region(Frame(name or "?", PYTHON, "", 0))
+        # Methods of several classes have the same name: the line tells them apart.
+        is_shared = len(self._lines.get((file, name), ())) > 1
+        title = f"{name or '?'}:{line}" if is_shared else name or "?"
+        return self._stacks.region(Frame(title, PYTHON, file, line))
 
     def _add_function(self, region: int) -> None:
         """Read the calls and times of a function, and its callers."""
@@ -174,3 +179,34 @@ class _Reader:
             self._fail(f"no time: {value!r}")
         self._is_below_zero |= value < 0
         return max(float(value), 0.0)
+
+
+class _UnreadableError(Exception):
+    """What `_lines_of_names` reads is no profile."""
+
+
+def _lines_of_names(content: bytes) -> dict[tuple[str, str], set[int]]:
+    """Return the lines at which functions of each file and name begin.
+
+    What is no profile is for whoever reads it afterwards to refuse.
+    """
+    lines: dict[tuple[str, str], set[int]] = {}
+
+    def stop(problem: str) -> NoReturn:
+        raise _UnreadableError(problem)
+
+    def add(key: Value) -> None:
+        match key:
+            case (str(file), int(line), str(name)):
+                lines.setdefault((file, name), set()).add(line)
+
+    scan = MarshalScan(content, stop)
+    with suppress(_UnreadableError):
+        for key in scan.dictionary_keys():
+            add(key)
+            for _ in range(scan.size_of_tuple() - 1):
+                scan.value()
+            for caller in scan.dictionary_keys():
+                add(caller)
+                scan.value()
+    return lines

@@ -202,10 +202,11 @@ def _functions(values: _Values, width: int) -> list[ScreenTable]:
             weights[part] = weights.get(part, 0.0) + float(exclusive or 0)
     if not weights:
         return []
-    from gnomon.model.inlining import defining_files
+    from gnomon.model.inlining import defining_files, has_unique_names
 
     sums: dict[FunctionFragment, float] = {}
-    for part, home in defining_files(weights).items():
+    unique = has_unique_names(values.run.head)
+    for part, home in defining_files(weights, has_unique_names=unique).items():
         of = part._replace(file=home)
         sums[of] = sums.get(of, 0.0) + weights[part]
     total = sum(weights.values()) or 1.0
