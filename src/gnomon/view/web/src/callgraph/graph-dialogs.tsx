@@ -1,6 +1,6 @@
 // The windows of the Filter and Utility menus: by name, by CPU time, by numbers of calls, locate, settings.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 import { Dialog } from "../dialog";
 import { formatNumber } from "../format";
@@ -18,10 +18,17 @@ const MODES: readonly (readonly [NameMode, string])[] = [
   ["only", "Display only these functions"],
 ];
 
-export function NameDialog({ model, onClose, onApply }: WindowProps & { readonly onApply: (words: string, mode: NameMode) => void }) {
+interface NameProps extends WindowProps {
+  readonly onApply: (words: string, mode: NameMode) => void;
+  /** Called with what would be applied now. */
+  readonly onDraft: (words: string, mode: NameMode) => void;
+}
+
+export function NameDialog({ model, onClose, onApply, onDraft }: NameProps) {
   const [mode, setMode] = useState<NameMode>("add");
   const [words, setWords] = useState("");
   const matches = named(model, words).length;
+  useEffect(() => void (matches > 0 && onDraft(words, mode)), [words, mode]);
   return (
     <Dialog title="Filter by function names" class="graph-dialog" onClose={onClose}>
       <form
@@ -59,11 +66,13 @@ interface NumberProps extends WindowProps {
   readonly n: number;
   readonly start: number;
   readonly onApply: (n: number, which: "most" | "least") => void;
+  readonly onDraft: (n: number, which: "most" | "least") => void;
 }
 
-export function NumberDialog({ title, most, least, n, start, onClose, onApply }: NumberProps) {
+export function NumberDialog({ title, most, least, n, start, onClose, onApply, onDraft }: NumberProps) {
   const [which, setWhich] = useState<"most" | "least">("most");
   const [count, setCount] = useState(Math.min(start, n));
+  useEffect(() => onDraft(count, which), [count, which]);
   return (
     <Dialog title={title} class="graph-dialog" onClose={onClose}>
       <form

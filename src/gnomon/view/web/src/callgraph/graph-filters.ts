@@ -24,7 +24,11 @@ export function wholeTree(model: GraphModel): Displayed {
 
 /** What a filter leaves; where that is what is displayed already, or all, the same object as before. */
 export function settled(model: GraphModel, before: Displayed, after: Displayed): Displayed {
-  return [before, wholeTree(model)].find((other) => isSame(other.functions, after.functions) && isSame(other.arcs, after.arcs)) ?? after;
+  return [before, wholeTree(model)].find((other) => isAlike(other, after)) ?? after;
+}
+
+export function isAlike(before: Displayed, after: Displayed): boolean {
+  return before === after || (isSame(before.functions, after.functions) && isSame(before.arcs, after.arcs));
 }
 
 function isSame(before: ReadonlySet<number> | null, after: ReadonlySet<number> | null): boolean {

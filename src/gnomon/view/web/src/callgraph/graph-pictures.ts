@@ -1,7 +1,7 @@
 // Pictures of a graph, one after the other: small ones at once, large ones from workers. While
 // nothing is asked for, those that one step leads to are laid out ahead.
 
-import { wholeTree, type Displayed } from "./graph-filters";
+import { isAlike, wholeTree, type Displayed } from "./graph-filters";
 import { heaviestFirst } from "./graph-index";
 import type { GraphModel } from "./graph-model";
 import { areAlike, layoutInput, makePicture, sketched, type Picture, type PictureOptions, type Sketch } from "./graph-picture";
@@ -22,6 +22,8 @@ export class Pictures {
   /** What is laid out after the current picture. */
   private underWay: Sketch[] = [];
   private ahead: Picture[] = [];
+  /** What a window would apply as it stands. */
+  private draft: Wanted | null = null;
 
   /**
    * @param before The picture of another graph, whose boxes keep their order.
@@ -59,9 +61,15 @@ export class Pictures {
     return this.become(makePicture(this.model, wanted.shown, wanted.options, current));
   }
 
+  /** Lay out ahead what may be asked for next. */
+  expect(draft: Wanted): void {
+    this.draft = draft;
+    this.lookAhead();
+  }
+
   private become(picture: Picture): Picture {
     this.current = picture;
-    this.wanted = null;
+    this.wanted = this.draft = null;
     this.underWay = [];
     this.ahead = [];
     whenIdle(() => this.lookAhead());
@@ -86,12 +94,13 @@ export class Pictures {
     heaviestFirst(this.model, sketch);
   }
 
-  /** Lay out what is shown most often next: all of the graph, and the same functions with or without clusters. */
+  /** Lay out what is shown most often next: what a window says, all of the graph, and the same functions with or without clusters. */
   private lookAhead(): void {
     const { current, model } = this;
     if (!current || this.underWay.length > 0 || this.wanted) return;
     const { shown, options } = current;
     const next: Wanted[] = [
+      ...(this.draft ? [this.draft] : []),
       { shown: wholeTree(model), options },
       { shown, options: { ...options, isClustered: !options.isClustered } },
     ];
@@ -104,7 +113,7 @@ export class Pictures {
 }
 
 function isOf(sketch: Sketch, { shown, options }: Wanted): boolean {
-  return sketch.shown === shown && areAlike(sketch.options, options);
+  return isAlike(sketch.shown, shown) && areAlike(sketch.options, options);
 }
 
 function whenIdle(act: () => void): void {

@@ -223,6 +223,7 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
   const openMenu = (target: Target, x: number, y: number) => setMenu({ picture, target, x, y });
   const save = (kind: "svg" | "png") => void saveAs(kind, model, picture, colours, run.title);
   useShortcuts({ Escape: () => (report ? setReport(null) : setChosen(null)), "/": () => setDialog("locate") });
+  const expect = (next: Displayed) => pictures.expect({ shown: settled(model, shown, next), options });
   const apply = (next: () => Displayed) => () => show(next());
 
   return (
@@ -269,12 +270,25 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
       )}
       <GraphStatus model={model} picture={picture} />
       {dialog === "load" && <LoadFilesDialog folder={state.value?.folder ?? "."} onClose={() => setDialog("")} />}
-      {dialog === "name" && <NameDialog model={model} onClose={() => setDialog("")} onApply={(words, mode) => show(byName(model, shown, words, mode))} />}
+      {dialog === "name" && (
+        <NameDialog
+          model={model} onClose={() => setDialog("")} onApply={(words, mode) => show(byName(model, shown, words, mode))}
+          onDraft={(words, mode) => expect(byName(model, shown, words, mode))}
+        />
+      )}
       {dialog === "cpu" && (
-        <NumberDialog model={model} title="Filter by CPU time" most="Show functions consuming the most CPU time" least="Show functions consuming the least CPU time" n={model.n} start={10} onClose={() => setDialog("")} onApply={(n, which) => show(byCpu(model, n, which))} />
+        <NumberDialog
+          model={model} title="Filter by CPU time" most="Show functions consuming the most CPU time" least="Show functions consuming the least CPU time"
+          n={model.n} start={10} onClose={() => setDialog("")} onApply={(n, which) => show(byCpu(model, n, which))}
+          onDraft={(n, which) => expect(byCpu(model, n, which))}
+        />
       )}
       {dialog === "calls" && (
-        <NumberDialog model={model} title="Filter by call counts" most="Show arcs with the most call counts" least="Show arcs with the least call counts" n={model.data.caller.length} start={10} onClose={() => setDialog("")} onApply={(n, which) => show(byCounts(model, n, which))} />
+        <NumberDialog
+          model={model} title="Filter by call counts" most="Show arcs with the most call counts" least="Show arcs with the least call counts"
+          n={model.data.caller.length} start={10} onClose={() => setDialog("")} onApply={(n, which) => show(byCounts(model, n, which))}
+          onDraft={(n, which) => expect(byCounts(model, n, which))}
+        />
       )}
       {dialog === "locate" && <LocateDialog model={model} onClose={() => setDialog("")} onApply={locate} />}
       {dialog === "settings" && (
