@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gnomon.callgraph.call_graph import CallGraph
-from gnomon.callgraph.call_profile import UNKNOWN, CallProfile, GraphMetric
+from gnomon.callgraph.call_profile import UNKNOWN, CallProfile, GraphMetric, KnownPlaces
 
 CPU = GraphMetric("CPU time", "s", "sampled")
 
@@ -33,8 +33,8 @@ def call_profile(
     n = len(names)
     return CallProfile(
         program="app", metric=CPU, name=names, title=names,
-        module=tuple((module or {}).get(name, "app") for name in names), file=("",) * n,
-        line=np.zeros(n, np.int32), is_static=np.zeros(n, bool),
+        module=tuple((module or {}).get(name, "app") for name in names),
+        places=KnownPlaces(("",) * n, np.zeros(n, np.int32)),
         own=np.array([own[name] for name in names], np.float64), whole=sum(own.values()),
         caller=np.array([names.index(caller) for caller, _ in pairs], np.int32),
         callee=np.array([names.index(callee) for _, callee in pairs], np.int32),

@@ -2,39 +2,38 @@
 
 Where a profile has only numbers of calls, what a function comes to is shared among its callers in
 proportion to them; where it says what calls came to, that is taken. Time passes along arcs from
-callees to callers; calls within a cycle pass none.
-
-Source: Graham, Kessler, McKusick, gprof: a call graph execution profiler (1982), 4; the order of
-additions, on which the last digit depends, is that of GNU gprof 2.40.
+callees to callers; calls within a cycle pass none. native/callgraph does it, as GNU gprof does.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from itertools import pairwise
 
-from gnomon.callgraph import cycles, selection
-from gnomon.callgraph.arc_shares import ArcShares, arc_shares
+from gnomon.callgraph import _call_graph, selection
 from gnomon.callgraph.call_profile import UNKNOWN, CallProfile
-from gnomon.callgraph.chapter_flags import FunctionFlags, chapter_flags
-from gnomon.callgraph.selection import SelectedFunctions, Selection
+from gnomon.callgraph.selection import Selection
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gnomon.callgraph.cycles import CallOrder
+    from typing import Any
+
+    import numpy.typing as npt
+
     from gnomon.model.array_types import Flags, Floats, Ints, Longs
 
 EVERYTHING = Selection()
 
 
-@dataclass(frozen=True, slots=True)
 class CallGraph:
     """A profile and what follows from it: n functions, c cycles, m arcs.
 
     Nodes are the functions, then the cycles. All values are in units of `profile.metric.per_unit`;
-    those of a selection count what it lets through.
+    those of a selection count what it lets through. Arrays are made when somebody asks for them.
 
     Attributes:
         profile: what it is of.
+        core: the graph in C.
         cycle: of each function the number of its cycle from 1 on, 0 for none, int32.
         members: of each cycle its functions.
         calls: of each node how often it was called from elsewhere, int64; UNKNOWN without counts.
@@ -49,20 +48,61 @@ class CallGraph:
         counted: what all functions have themselves that the selection lets through.
     """
 
-    profile: CallProfile
-    cycle: Ints
-    members: tuple[tuple[int, ...], ...]
-    calls: Longs
-    self_calls: Longs
-    children_time: Floats
-    own: Floats
-    children: Floats
-    is_shown: Flags
-    index: Ints
-    order: Ints
-    arc_own: Floats
-    arc_children: Floats
-    counted: float
+    def __init__(self, profile: CallProfile, core: _call_graph.CallGraph) -> None:
+        self.profile = profile
+        self.core = core
+        self.counted = core.counted()
+
+    @cached_property
+    def cycle(self) -> Ints:  # noqa: D102
+        return self._array("cycle", "i4")
+
+    @cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:  # noqa: D102
+        first, functions = (
+            self._array(name, "u4").tolist() for name in ("first_member", "members")
+        )
+        return tuple(tuple(functions[begin:end]) for begin, end in pairwise(first))
+
+    @cached_property
+    def calls(self) -> Longs:  # noqa: D102
+        return self._array("calls", "i8")
+
+    @cached_property
+    def self_calls(self) -> Longs:  # noqa: D102
+        return self._array("self_calls", "i8")
+
+    @cached_property
+    def children_time(self) -> Floats:  # noqa: D102
+        return self._array("children_time", "f8")
+
+    @cached_property
+    def own(self) -> Floats:  # noqa: D102
+        return self._array("own", "f8")
+
+    @cached_property
+    def children(self) -> Floats:  # noqa: D102
+        return self._array("children", "f8")
+
+    @cached_property
+    def is_shown(self) -> Flags:  # noqa: D102
+        return self._array("is_shown", "?")
+
+    @cached_property
+    def index(self) -> Ints:  # noqa: D102
+        return self._array("index", "i4")
+
+    @cached_property
+    def order(self) -> Ints:  # noqa: D102
+        return self._array("order", "i4")
+
+    @cached_property
+    def arc_own(self) -> Floats:  # noqa: D102
+        return self._array("arc_own", "f8")
+
+    @cached_property
+    def arc_children(self) -> Floats:  # noqa: D102
+        return self._array("arc_children", "f8")
 
     @property
     def total(self) -> Floats:
@@ -73,6 +113,12 @@ class CallGraph:
     def n_functions(self) -> int:
         """How many of the nodes are functions."""
         return len(self.profile.name)
+
+    def _array(self, column: str, kind: str) -> npt.NDArray[Any]:
+        import numpy as np
+
+        values = self.core.column(column)
+        return np.frombuffer(values, kind) if values else np.zeros(0, kind)
 
 
 def call_graph(profile: CallProfile, chosen: Selection = EVERYTHING) -> CallGraph:
@@ -85,178 +131,39 @@ def call_graph(profile: CallProfile, chosen: Selection = EVERYTHING) -> CallGrap
     Raises:
         UsageError: a function of the selection is not there.
     """
-    import numpy as np
+    choice = _choice(profile, chosen)
+    core = _call_graph.CallGraph(profile.name, profile.title, *profile.columns, choice)
+    return CallGraph(profile, core)
 
+
+def _choice(profile: CallProfile, chosen: Selection) -> bytes:
+    """Return of each function a byte of what a selection says of it, as C has it.
+
+    Raises:
+        UsageError: a function that it names is not there.
+    """
     functions = selection.selected_functions(profile, chosen)
-    maker = _Maker(profile, functions)
+    says = bytearray(len(profile.name))
     if chosen.by_chapter:
-        maker.set_flags(chapter_flags(profile, functions))
-    else:
-        maker.propagate_flags()
-    maker.sum_cycles()
-    maker.propagate_time()
-    own, children = np.array(maker.prop_own), np.array(maker.prop_children)
-    order = maker.order_of_nodes()
-    index = np.zeros(len(order), np.int32)
-    index[order] = np.arange(1, len(order) + 1)
-    shares = maker.shares
-    return CallGraph(
-        profile, shares.cycle, tuple(map(tuple, maker.call_order.cycles)), shares.calls,
-        shares.self_calls, np.array(maker.children_time), own, children,
-        np.array(maker.is_shown, bool), index, np.array(order, np.int32),
-        np.array(maker.arc_own), np.array(maker.arc_children), maker.counted,
-    )  # fmt: skip
+        from gnomon.callgraph.chapter_flags import chapter_flags
 
-
-class _Maker:
-    """The state of nodes while flags and times pass along arcs."""
-
-    def __init__(self, profile: CallProfile, functions: SelectedFunctions) -> None:
-        self._profile = profile
-        self._functions = functions
-        n = self._n = len(profile.name)
-        self._caller = profile.caller.tolist()
-        self._callee = profile.callee.tolist()
-        # The last arc of a file is the first that is looked at, as in gprof.
-        self._arcs_from: list[list[int]] = [[] for _ in range(n)]
-        self._arcs_to: list[list[int]] = [[] for _ in range(n)]
-        for arc in range(len(self._caller) - 1, -1, -1):
-            self._arcs_from[self._caller[arc]].append(arc)
-            self._arcs_to[self._callee[arc]].append(arc)
-        self.call_order: CallOrder = cycles.call_order(
-            [[self._callee[arc] for arc in arcs] for arcs in self._arcs_from]
-        )
-        self.shares: ArcShares = arc_shares(profile, self.call_order)
-        self._cycle = self.shares.cycle.tolist()
-        self._node_of = [n + cycle - 1 if cycle else at for at, cycle in enumerate(self._cycle)]
-        n_nodes = n + len(self.call_order.cycles)
-        self._fraction = [0.0] * n_nodes
-        self._time = [*profile.own.tolist(), *[0.0] * (n_nodes - n)]
-        self.is_shown = [False] * n_nodes
-        self.children_time = [0.0] * n_nodes
-        self.prop_own = [0.0] * n_nodes
-        self.prop_children = [0.0] * n_nodes
-        self.arc_own = [0.0] * len(self._caller)
-        self.arc_children = [0.0] * len(self._caller)
-        self.counted = 0.0
-
-    def propagate_flags(self) -> None:
-        """Pass on from callers to callees who is shown, and which fraction of times counts."""
-        rank = self.call_order.rank
-        functions = sorted(range(self._n), key=rank.__getitem__)
-        last = -1
-        for function in reversed(functions):
-            node = self._node_of[function]
-            if node != last:
-                self._inherit(node)
-                last = node
-            self.is_shown[function] = self._shows(function)
-            self._fraction[function] = self._counts(function)
-            self.prop_own[function] = self._time[function] * self._fraction[function]
-            self.counted += self.prop_own[function]
-
-    def set_flags(self, flags: FunctionFlags) -> None:
-        """Take it from somebody who is shown, and whose time counts."""
-        rank = self.call_order.rank
-        for function in sorted(range(self._n), key=rank.__getitem__, reverse=True):
-            node = self._node_of[function]
-            is_counted = function not in flags.without_time
-            for each in {function, node}:
-                self.is_shown[each] |= function in flags.shown
-                self._fraction[each] = max(self._fraction[each], float(is_counted))
-            if not is_counted:
-                self._fraction[function] = 0.0
-            self.prop_own[function] = self._time[function] * self._fraction[function]
-            self.counted += self.prop_own[function]
-
-    def _inherit(self, node: int) -> None:
-        members = self._members(node)
-        is_shown = False
-        fraction = 0.0
-        outside = self.shares.outside[node]
-        if outside and not self._functions.with_time:
-            fraction = outside
-        for member in members:
-            for arc in self._arcs_to[member]:
-                caller = self._caller[arc]
-                if self._node_of[caller] == node:
-                    continue
-                is_shown = is_shown or self.is_shown[caller]
-                fraction += self._fraction[caller] * self.shares.share[arc]
-        for each in (*members, node):
-            self.is_shown[each] = is_shown
-            self._fraction[each] = fraction
-
-    def _members(self, node: int) -> list[int]:
-        return [node] if node < self._n else self.call_order.cycles[node - self._n]
-
-    def _shows(self, function: int) -> bool:
-        chosen = self._functions
-        if self.is_shown[function]:
-            return function in chosen.with_entry or function not in chosen.without_entry
-        return function in chosen.with_entry or (
-            not chosen.with_entry and function not in chosen.without_entry
-        )
-
-    def _counts(self, function: int) -> float:
-        chosen = self._functions
-        fraction = self._fraction[function]
-        if fraction:
-            is_out = function not in chosen.with_time and function in chosen.without_time
-            return 0.0 if is_out else fraction
-        is_in = function in chosen.with_time or (
-            not chosen.with_time and function not in chosen.without_time
-        )
-        return 1.0 if is_in else 0.0
-
-    def sum_cycles(self) -> None:
-        """Give each cycle what its members have themselves."""
-        for number, members in enumerate(self.call_order.cycles):
-            node = self._n + number
-            for member in members:
-                if self._fraction[member]:
-                    self._time[node] += self._time[member]
-            self.prop_own[node] = self._fraction[node] * self._time[node]
-
-    def propagate_time(self) -> None:
-        """Pass on times from callees to callers."""
-        rank = self.call_order.rank
-        for function in sorted(range(self._n), key=rank.__getitem__):
-            if self._fraction[function]:
-                for arc in self._arcs_from[function]:
-                    self._pass_on(function, arc)
-
-    def _pass_on(self, caller: int, arc: int) -> None:
-        callee = self._callee[arc]
-        node = self._node_of[callee]
-        if node == self._node_of[caller] or not self._fraction[callee]:
-            return
-        own = self._time[node] * self.shares.own_share[arc]
-        children = self.children_time[node] * self.shares.children_share[arc]
-        share = own + children
-        fraction = self._fraction[caller]
-        self.children_time[caller] += share
-        self.prop_children[caller] += fraction * share
-        self.arc_own[arc] = own * fraction
-        self.arc_children[arc] = children * fraction
-        head = self._node_of[caller]
-        if head != caller:
-            self.children_time[head] += share
-            self.prop_children[head] += fraction * share
-
-    def order_of_nodes(self) -> list[int]:
-        """Return the nodes by what they came to, the largest first."""
-        names = [name.encode(errors="surrogateescape") for name in self._profile.name]
-        calls = self.shares.calls.tolist()
-
-        def key(node: int) -> tuple[float, bool, bool, int, bytes]:
-            total = self.prop_own[node] + self.prop_children[node]
-            if node >= self._n:
-                return -total, False, False, 0, b""
-            name = names[node]
-            return -total, True, name.startswith(b"_"), -calls[node], name
-
-        return sorted(range(len(self.prop_own)), key=key)
+        flags = chapter_flags(profile, functions)
+        for position in range(len(says)):
+            says[position] = (
+                _call_graph.IS_DECIDED
+                | _call_graph.IS_SHOWN * (position in flags.shown)
+                | _call_graph.IS_COUNTED * (position not in flags.without_time)
+            )
+        return bytes(says)
+    for positions, what in (
+        (functions.without_entry, _call_graph.WITHOUT_ENTRY),
+        (functions.with_entry, _call_graph.WITH_ENTRY),
+        (functions.without_time, _call_graph.WITHOUT_TIME),
+        (functions.with_time, _call_graph.WITH_TIME),
+    ):
+        for position in positions:
+            says[position] |= what
+    return bytes(says)
 
 
 def known_calls(calls: int) -> int | None:

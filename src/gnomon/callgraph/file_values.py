@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from gnomon.named_tuple import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gnomon.model.array_types import Floats, Longs
 
 
-@dataclass(frozen=True, slots=True)
-class FileValues:
+class FileValues(NamedTuple):
     """What one of several files says of n functions, in the units of the profile of all.
 
     Attributes:

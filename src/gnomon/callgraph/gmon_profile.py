@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from gnomon.callgraph.file_values import FileValues
 from gnomon.callgraph.selection import OF_PROFILING
 from gnomon.model.metric import CPU_TIME
 from gnomon.model.value import How
+from gnomon.named_tuple import NamedTuple
 from gnomon.store.profile_files.gmon import function_times, gmon_sum, sum_order
 from gnomon.store.profile_files.gmon.gmon_file import FORMAT as GMON
 from gnomon.store.profile_files.gmon.gmon_file import GmonFile, parse
@@ -20,12 +21,11 @@ from gnomon.store.profile_files.profile_file import whole_content
 from gnomon.store.unpacked_run import open_regular
 
 if TYPE_CHECKING:
-    from gnomon.model.array_types import Flags
+    from gnomon.model.array_types import Flags, Ints
     from gnomon.store.profile_files.gmon.function_times import Program
 
 
-@dataclass(frozen=True, slots=True)
-class GmonProfile:
+class GmonProfile(NamedTuple):
     """Files of one program, added up.
 
     Attributes:
@@ -115,10 +115,6 @@ def call_profile(gmon: GmonProfile, sources: Sources = Sources.OF_USED) -> CallP
         gmon: the files.
         sources: of which functions the file and line is looked up.
     """
-    import numpy as np
-
-    from gnomon.symbols import IS_STATIC
-
     program, total = gmon.program, gmon.total
     symbols = program.symbols
     arcs = function_times.function_arcs(program, total, gmon.shift)
@@ -130,44 +126,74 @@ def call_profile(gmon: GmonProfile, sources: Sources = Sources.OF_USED) -> CallP
     own[of_profiling] = 0.0
     is_used = own > 0
     is_used[arcs.caller] = is_used[arcs.callee] = True
-    is_static = (symbols.flags & IS_STATIC) != 0
-    is_wanted = is_used | (sources is Sources.OF_ALL)
-    if sources in (Sources.OF_NONE, Sources.OF_STATIC):
-        is_wanted &= is_static & (sources is Sources.OF_STATIC)
-    places = _places(program, is_wanted)
     first = total.histograms[0] if total.histograms else None
     metric = GraphMetric(CPU_TIME, "s", How.SAMPLED.value)
     if first is not None:
         units = (first.high - first.low) // 2 / len(first.bins) if len(first.bins) else 0.0
         metric = metric._replace(per_unit=float(first.rate), sample_bytes=int(units) * 2)
-    nothing = np.full(len(arcs.counts), np.nan)
     return CallProfile(
         program=program.path.name, metric=metric, name=symbols.names, title=symbols.titles,
         module=(program.path.name,) * n,
-        file=tuple(file for file, _ in places),
-        line=np.array([line for _, line in places], np.int32),
-        is_static=is_static,
-        own=own, whole=whole,
+        places=ProgramPlaces(program, is_used, sources), own=own, whole=whole,
         caller=arcs.caller, callee=arcs.callee, calls=arcs.counts,
-        arc_total=nothing, arc_own=nothing, n_files=gmon.n_files,
+        n_files=gmon.n_files,
     )  # fmt: skip
 
 
-def _places(program: Program, is_wanted: Flags) -> list[tuple[str, int]]:
-    """Return the file and line of each function, "" and 0 of those that nobody asks for."""
-    import numpy as np
+class ProgramPlaces:
+    """Where functions of a program stand, which is looked up when somebody asks.
 
-    from gnomon.symbols import Module, resolve
+    Args:
+        program: the program, of n functions.
+        is_used: which of them have a value or a call.
+        sources: of which ones the place is wanted.
+    """
 
-    symbols = program.symbols
-    places = [("", 0)] * len(symbols.start)
-    if not is_wanted.any():
+    def __init__(self, program: Program, is_used: Flags, sources: Sources) -> None:
+        self._program = program
+        self._is_used = is_used
+        self._sources = sources
+
+    def files(self) -> tuple[str, ...]:
+        """Return the file of each function, "" of those that nobody asks for."""
+        return tuple(file for file, _ in self._places)
+
+    def lines(self) -> Ints:
+        """Return the line of each, int32; 0 of those that nobody asks for."""
+        import numpy as np
+
+        return np.array([line for _, line in self._places], np.int32)
+
+    def static_files(self) -> tuple[str, ...]:
+        """Return the file of each that is known in one object file only, "" of others."""
+        files = zip(self.files(), self._is_static.tolist(), strict=True)
+        return tuple(file if is_static else "" for file, is_static in files)
+
+    @property
+    def _is_static(self) -> Flags:
+        from gnomon.symbols import IS_STATIC
+
+        is_static: Flags = (self._program.symbols.flags & IS_STATIC) != 0
+        return is_static
+
+    @cached_property
+    def _places(self) -> list[tuple[str, int]]:
+        import numpy as np
+
+        from gnomon.symbols import Module, resolve
+
+        symbols, sources = self._program.symbols, self._sources
+        is_wanted = self._is_used | (sources is Sources.OF_ALL)
+        if sources in (Sources.OF_NONE, Sources.OF_STATIC):
+            is_wanted &= self._is_static & (sources is Sources.OF_STATIC)
+        places = [("", 0)] * len(symbols.start)
+        if not is_wanted.any():
+            return places
+        module = Module(str(self._program.path))
+        frames = resolve({module: symbols.start[is_wanted]}).frames.get(module)
+        if frames is not None:
+            for position in np.flatnonzero(is_wanted).tolist():
+                stack = frames.at(int(symbols.start[position]))
+                if stack:
+                    places[position] = (stack[-1].file, stack[-1].line)
         return places
-    module = Module(str(program.path))
-    frames = resolve({module: symbols.start[is_wanted]}).frames.get(module)
-    if frames is not None:
-        for position in np.flatnonzero(is_wanted).tolist():
-            stack = frames.at(int(symbols.start[position]))
-            if stack:
-                places[position] = (stack[-1].file, stack[-1].line)
-    return places

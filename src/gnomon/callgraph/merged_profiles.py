@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.callgraph.call_graph import call_graph
-from gnomon.callgraph.call_profile import UNKNOWN, CallProfile
+from gnomon.callgraph.call_profile import UNKNOWN, CallProfile, KnownPlaces
 from gnomon.callgraph.file_values import FileValues
 from gnomon.errors import UsageError
 from gnomon.units import printable
@@ -65,8 +65,7 @@ def merged_profiles(
     merged = CallProfile(
         program=first.program, metric=first.metric, name=titles, title=titles,
         module=tuple(module for _, module, _ in numbers),
-        file=tuple(file for _, _, file in numbers), line=np.array(lines, np.int32),
-        is_static=np.zeros(n, bool), own=own,
+        places=KnownPlaces(tuple(file for _, _, file in numbers), lines), own=own,
         whole=sum(profile.whole for profile in profiles),
         caller=caller, callee=callee, calls=calls, arc_total=total, arc_own=arc_own,
         calls_of=calls_of, n_files=len(profiles),

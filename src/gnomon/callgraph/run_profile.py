@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from gnomon.callgraph.call_profile import UNKNOWN, CallProfile, GraphMetric
+from gnomon.callgraph.call_profile import UNKNOWN, CallProfile, GraphMetric, KnownPlaces
 from gnomon.errors import UsageError
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import call_paths, path_values
@@ -85,11 +85,11 @@ def call_profile_of_run(run: Run, metric: str = "") -> CallProfile:
         metric=GraphMetric(str(row["name"]), str(row["unit"] or ""), str(row["how"] or "")),
         name=names, title=names,
         module=tuple(one.module for one in described),
-        file=tuple(one.file for one in described),
-        line=np.array(
-            [lines.get((one.module, one.function, one.file), 0) for one in described], np.int32
+        places=KnownPlaces(
+            tuple(one.file for one in described),
+            [lines.get((one.module, one.function, one.file), 0) for one in described],
         ),
-        is_static=np.zeros(n, bool), own=own, whole=branch.whole,
+        own=own, whole=branch.whole,
         caller=np.searchsorted(functions, arcs.caller[is_inner]).astype(np.int32),
         callee=np.searchsorted(functions, arcs.callee[is_inner]).astype(np.int32),
         calls=arcs.calls[is_inner], arc_total=arcs.total[is_inner], arc_own=arcs.own[is_inner],

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from gnomon.callgraph import _call_graph
 from gnomon.errors import UsageError
 from gnomon.named_tuple import NamedTuple
 from gnomon.units import printable
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.callgraph.call_profile import CallProfile
 
 _SUGGESTIONS = 5
-OF_PROFILING = frozenset(
-    ("_gprof_mcount", "mcount", "_mcount", "__mcount", "__mcount_internal", "__mcleanup",
-     "<locore>", "<hicore>")
-)  # fmt: skip
-"""Functions of profiling itself, which no report has. Source: GNU gprof 2.40."""
+OF_PROFILING = frozenset(_call_graph.OF_PROFILING)
+"""Functions of profiling itself, which no report has."""
 
 
 class Selection(NamedTuple):
@@ -55,8 +52,16 @@ def selected_functions(profile: CallProfile, selection: Selection) -> SelectedFu
     Raises:
         UsageError: there is none of a name.
     """
-    by_name = _by_name(profile)
-    always = {position for name in OF_PROFILING for position in by_name.get(name, ())}
+    by_name: dict[str, list[int]] = {}
+    if selection.hidden or selection.dropped or selection.shown or selection.counted:
+        by_name = _by_name(profile)
+    always = {
+        position
+        for names in (profile.name, profile.title)
+        if not OF_PROFILING.isdisjoint(names)
+        for position, name in enumerate(names)
+        if name in OF_PROFILING
+    }
 
     def named(option: str, names: Iterable[str]) -> frozenset[int]:
         return frozenset(
@@ -110,6 +115,8 @@ def _positions(
     bare = [position for position, title in enumerate(profile.title) if _bare(title) == text]
     if bare:
         return bare
+    import difflib
+
     close = difflib.get_close_matches(text, list(by_name), n=_SUGGESTIONS, cutoff=0.6)
     hint = f"did you mean {', '.join(close)}?" if close else "--report index -z lists all"
     raise UsageError(printable(f"{option} {text}: the profile has no such function; {hint}"))

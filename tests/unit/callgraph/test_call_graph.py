@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,8 @@ from call_profiles import call_profile, shown, values
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.callgraph.call_graph import call_graph
-from gnomon.callgraph.cycles import call_order
+from gnomon.callgraph.call_graph import CallGraph, call_graph
+from gnomon.callgraph.call_profile import CallProfile
 from gnomon.callgraph.merged_profiles import merged_profiles
 from gnomon.callgraph.selection import Selection
 from gnomon.errors import UsageError
@@ -119,11 +120,23 @@ GRAPHS = st.integers(1, 12).flatmap(
 )
 
 
+def graph_of(n: int, arcs: Iterable[tuple[int, int]]) -> CallGraph:
+    """Return a graph of n functions and one that calls them all, each of which has 1 itself."""
+    ends = np.array([*dict.fromkeys(arcs), *((n, at) for at in range(n))], np.int32)
+    empty = call_profile({f"f{at}": 1.0 for at in range(n + 1)}, {})
+    return call_graph(
+        CallProfile(
+            program=empty.program, metric=empty.metric, name=empty.name, title=empty.title,
+            module=empty.module, places=empty.places, own=empty.own, whole=n + 1.0,
+            caller=ends[:, 0], callee=ends[:, 1], calls=np.ones(len(ends), np.int64),
+        )
+    )  # fmt: skip
+
+
 @given(GRAPHS)
 def test_cycles_are_what_calls_each_other(graph: tuple[int, list[tuple[int, int]]]) -> None:
     n, arcs = graph
-    children = [[callee for caller, callee in arcs if caller == at] for at in range(n)]
-    order = call_order(children)
+    whole = graph_of(n, arcs)
     reaches = np.eye(n, dtype=bool)
     for caller, callee in arcs:
         reaches[caller, callee] = True
@@ -131,18 +144,28 @@ def test_cycles_are_what_calls_each_other(graph: tuple[int, list[tuple[int, int]
         reaches |= (reaches.astype(int) @ reaches.astype(int)) > 0
     together = reaches & reaches.T
     in_cycles = {frozenset(np.flatnonzero(row).tolist()) for row in together if row.sum() > 1}
-    assert {frozenset(cycle) for cycle in order.cycles} == in_cycles
-    for caller, callee in arcs:
-        if together[caller, callee]:
-            assert order.rank[caller] == order.rank[callee]
-        else:
-            assert order.rank[caller] > order.rank[callee]
+    assert {frozenset(cycle) for cycle in whole.members} == in_cycles
+    numbers = [0] * (n + 1)
+    for number, members in enumerate(whole.members, 1):
+        for member in members:
+            numbers[member] = number
+    assert whole.cycle.tolist() == numbers
+    # Nothing is passed on before it is whole: what calls all has the time of all.
+    assert whole.total[n] == pytest.approx(n + 1)
 
 
 def test_deep_and_wide_graphs_take_no_time() -> None:
     n = 20_000
-    # A chain whose every function calls the first one again: one cycle of all.
-    order = call_order([[*([at + 1] if at + 1 < n else []), 0] for at in range(n)])
-    assert len(order.cycles) == 1
-    assert len(order.cycles[0]) == n
-    assert max(call_order([[at + 1] if at + 1 < n else [] for at in range(n)]).rank) == n
+    chain = [(at, at + 1) for at in range(n - 1)]
+    backward = [(at + 1, at) for at in range(n - 1)]
+
+    def sizes(arcs: list[tuple[int, int]]) -> list[int]:
+        graph = graph_of(n, arcs)
+        assert graph.total[n] == pytest.approx(n + 1)
+        return [len(cycle) for cycle in graph.members]
+
+    assert sizes(chain) == []
+    # Every function of a chain calls the first one again, or the one before: one cycle of all.
+    assert sizes([*chain, *((at, 0) for at in range(1, n))]) == [n]
+    assert sizes([*chain, *backward]) == [n]
+    assert sizes([*backward, *chain]) == [n]

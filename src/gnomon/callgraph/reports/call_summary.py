@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gnomon.callgraph.call_profile import UNKNOWN
-from gnomon.callgraph.reports.graph_profile import node_name
 
 if TYPE_CHECKING:
     from gnomon.callgraph.call_graph import CallGraph
@@ -41,7 +40,7 @@ def summary_text(graph: CallGraph) -> str:
     for arc in arcs:
         calls = int(profile.calls[arc])
         pair = (profile.caller[arc], profile.callee[arc])
-        names = " -> ".join(node_name(graph, int(function)) for function in pair)
+        names = " -> ".join(graph.core.node_name(int(function)) for function in pair)
         lines.append(f"{100 * calls / whole:7.2f} {calls:12d}  {names}")
     return "\n".join(lines) + "\n"
 

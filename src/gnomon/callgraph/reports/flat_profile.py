@@ -5,14 +5,12 @@ Source: GNU gprof's manual, "The Flat Profile".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from gnomon.callgraph.call_graph import known_calls
 from gnomon.callgraph.reports.shown_unit import shown_unit
-from gnomon.callgraph.selection import OF_PROFILING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from typing import Any
 
     from gnomon.callgraph.call_graph import CallGraph
 
@@ -41,15 +39,7 @@ def flat_rows(graph: CallGraph, *, with_unused: bool = False) -> list[int]:
         graph: the graph.
         with_unused: those too that have no value and were never called.
     """
-    profile = graph.profile
-    own, calls = profile.own.tolist(), graph.calls.tolist()
-    names = [name.encode(errors="surrogateescape") for name in profile.name]
-    used = (
-        function
-        for function, name in enumerate(profile.name)
-        if (with_unused or own[function] or calls[function] > 0) and name not in OF_PROFILING
-    )
-    return sorted(used, key=lambda used: (-own[used], -calls[used], names[used]))
+    return graph.core.flat_rows(with_unused)
 
 
 def flat_text(graph: CallGraph, *, with_unused: bool = False, with_fields: bool = False) -> str:
@@ -60,66 +50,43 @@ def flat_text(graph: CallGraph, *, with_unused: bool = False, with_fields: bool 
         with_unused: as of `flat_rows`.
         with_fields: what the columns mean, behind it.
     """
-    lines = ["Flat profile:", *_lines(graph, with_unused=with_unused)]
-    text = "\n".join(lines) + "\n"
-    return text + FIELDS if with_fields else text
-
-
-def _lines(graph: CallGraph, *, with_unused: bool) -> Iterator[str]:
     profile = graph.profile
     metric = profile.metric
-    rows = flat_rows(graph, with_unused=with_unused)
     prefix, scale = _per_call(graph)
     shown = shown_unit(profile)
-    unit = shown.name
-    yield ""
-    if metric.sample_bytes:
-        yield f"Each sample counts as {1.0 / metric.per_unit:g} {unit}."
-    else:
-        yield f"{metric.name}, {metric.how}"
     whole = profile.whole
+    head = _head(graph, prefix, shown.name)
     if whole <= 0:
-        yield " no time accumulated"
-        yield ""
         whole = 1.0
+    rows = graph.core.flat_text(whole, shown.divisor, metric.per_unit, scale, with_unused)
+    return head + rows + (FIELDS if with_fields else "")
+
+
+def _head(graph: CallGraph, prefix: str, unit: str) -> str:
+    metric = graph.profile.metric
+    lines = ["Flat profile:", ""]
+    if metric.sample_bytes:
+        lines.append(f"Each sample counts as {1.0 / metric.per_unit:g} {unit}.")
+    else:
+        lines.append(f"{metric.name}, {metric.how}")
+    if graph.profile.whole <= 0:
+        lines += [" no time accumulated", ""]
     per_call = f"{prefix}{metric.unit[:1] or '1'}/call"
-    yield (
-        f"{'%  ':>5} {'cumulative':>10} {'self  ':>8} {'':8} {'self  ':>8} {'total ':>8}  {'':8}"
-    )
-    unit_head = unit[:9]
-    yield (
-        f"{'time':>5} {unit_head:>9}  {unit_head[:8]:>8} {'calls':>8} {per_call[:8]:>8} "
-        f"{per_call[:8]:>8}  {'name':<8}"
-    )
-    sum_so_far = 0.0
-    own, below, calls = profile.own.tolist(), graph.children_time.tolist(), graph.calls.tolist()
-    for function in rows:
-        mine, n = own[function], calls[function]
-        sum_so_far += mine
-        start = (
-            f"{100 * mine / whole:6.2f} {sum_so_far / shown.divisor:9.2f} "
-            f"{mine / shown.divisor:8.2f}"
-        )
-        counts = f"{'':8} {'':8} {'':8}"
-        if n > 0:
-            each = scale * mine / metric.per_unit / n
-            total = scale * (mine + below[function]) / metric.per_unit / n
-            counts = f"{n:8d} {each:8.2f} {total:8.2f}"
-        yield f"{start} {counts}  {profile.title[function]}"
+    lines += [
+        f"{'%  ':>5} {'cumulative':>10} {'self  ':>8} {'':8} {'self  ':>8} {'total ':>8}  {'':8}",
+        f"{'time':>5} {unit[:9]:>9}  {unit[:8]:>8} {'calls':>8} {per_call[:8]:>8} "
+        f"{per_call[:8]:>8}  {'name':<8}",
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def _per_call(graph: CallGraph) -> tuple[str, float]:
     """Return the prefix of units per call, and its factor: by the function that has most of one."""
-    profile = graph.profile
-    calls = graph.calls[: graph.n_functions]
-    is_called = calls > 0
-    if not is_called.any():
-        return _PREFIXES[0]
-    own = profile.own[is_called] + graph.children_time[: graph.n_functions][is_called]
-    most = float((own / calls[is_called]).max())
+    most = graph.core.most_per_call()
     if most <= 0:
         return _PREFIXES[0]
-    most /= profile.metric.per_unit
+    most /= graph.profile.metric.per_unit
     fitting = (pair for pair in _PREFIXES if 1.0 <= pair[1] * most < _THOUSAND)
     return next(fitting, _PREFIXES[4])
 

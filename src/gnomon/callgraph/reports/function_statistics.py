@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gnomon.callgraph.reports.flat_profile import flat_rows
-from gnomon.callgraph.reports.graph_profile import node_name
 from gnomon.callgraph.reports.shown_unit import shown_unit
 from gnomon.named_tuple import NamedTuple
 
@@ -64,7 +63,7 @@ def statistics_text(
     unit = shown_unit(graph.profile)
     lines = [f"Function Level Statistics, {len(files)} file{'s' * (len(files) != 1)}:"]
     for function in flat_rows(graph) if functions is None else functions:
-        lines += ["", node_name(graph, function)]
+        lines += ["", graph.core.node_name(function)]
         for name, values in _values(files, function).items():
             divisor = 1.0 if name == _CALLS else unit.divisor
             label = name if name == _CALLS else f"{unit.name} {name}"

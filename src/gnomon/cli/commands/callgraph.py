@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gnomon.callgraph.reports.plain_reports import REPORTS, report_data, report_text
@@ -140,7 +139,7 @@ def print_reports(arguments: argparse.Namespace, selection: Selection) -> int:
         return 0
     profile = read.profile
     if arguments.is_mangled:
-        profile = replace(profile, title=profile.name)
+        profile = profile.mangled()
     graph = call_graph(profile, selection)
     kind = format_of(arguments.output, as_json=arguments.json)
     if kind == "json":

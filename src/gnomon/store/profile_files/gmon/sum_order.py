@@ -45,7 +45,8 @@ def _line_begins(file: GmonFile, program: Program, shift: int) -> Longs:
     callers = (file.callers - np.uint64(shift)).astype(np.int64)
     function = np.searchsorted(symbols.start, callers.astype(np.uint64), side="right") - 1
     functions = np.unique(function[function >= 0])
-    sizes = (symbols.end - symbols.start)[functions].astype(np.int64)
+    # What follows the section .text, such as _fini, has no end there.
+    sizes = np.maximum((symbols.end - symbols.start)[functions].astype(np.int64), 0)
     if not len(functions) or int(sizes.sum()) > _ADDRESSES_MOST:
         return callers
     first = np.repeat(symbols.start[functions].astype(np.int64), sizes)

@@ -1,0 +1,241 @@
+#include "function_order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is sorted by: smaller ones come first, those that are equal as they are numbered. */
+struct key {
+	double value;
+	int64_t calls;
+	const struct gn_label *name;
+	uint32_t number;
+	uint8_t group, kind; /* before the value, and behind it */
+};
+
+static int compare_names(const struct gn_label *one, const struct gn_label *other)
+{
+	const size_t common = one->size < other->size ? one->size : other->size;
+	const int difference = memcmp(one->bytes, other->bytes, common);
+
+	if (difference)
+		return difference;
+	return one->size < other->size ? -1 : one->size > other->size;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct key *one = a, *other = b;
+
+	if (one->group != other->group)
+		return one->group < other->group ? -1 : 1;
+	if (one->value < other->value || one->value > other->value)
+		return one->value < other->value ? -1 : 1;
+	if (one->kind != other->kind)
+		return one->kind < other->kind ? -1 : 1;
+	if (one->calls != other->calls)
+		return one->calls < other->calls ? -1 : 1;
+	if (one->name && other->name) {
+		const int difference = compare_names(one->name, other->name);
+
+		if (difference)
+			return difference;
+	}
+	return one->number < other->number ? -1 : one->number > other->number;
+}
+
+/* The smallest number cannot be negated. */
+static int64_t negated(int64_t calls)
+{
+	return calls == INT64_MIN ? INT64_MAX : -calls;
+}
+
+static struct key *room_for_keys(size_t n)
+{
+	return gn_zeroed(n, sizeof(struct key));
+}
+
+/* Sort keys, of which a list is made; they are freed. NULL stands for no memory. */
+static int list_sorted(struct gn_listed *listed, struct key *keys, uint32_t n)
+{
+	*listed = (struct gn_listed){.numbers = gn_zeroed(n, sizeof(uint32_t))};
+	if (!keys || !listed->numbers) {
+		free(keys);
+		free(listed->numbers);
+		listed->numbers = NULL;
+		return -ENOMEM;
+	}
+	qsort(keys, n, sizeof(*keys), compare);
+	for (; listed->n < n; listed->n++)
+		listed->numbers[listed->n] = keys[listed->n].number;
+	free(keys);
+	return 0;
+}
+
+/* Source: GNU gprof 2.40. */
+const char *const gn_profiling_names[] = {
+	"_gprof_mcount", "mcount",   "_mcount",	 "__mcount", "__mcount_internal",
+	"__mcleanup",	 "<locore>", "<hicore>", NULL,
+};
+
+bool gn_is_of_profiling(const struct gn_label *name)
+{
+	if (!name->size || !strchr("_m<", name->bytes[0]))
+		return false;
+	for (const char *const *own = gn_profiling_names; *own; own++)
+		if (strlen(*own) == name->size && !memcmp(*own, name->bytes, name->size))
+			return true;
+	return false;
+}
+
+int gn_number_nodes(struct gn_call_graph *graph)
+{
+	const struct gn_call_profile *profile = graph->profile;
+	enum { CYCLE, FUNCTION, WITH_UNDERSCORE };
+	struct key *keys = room_for_keys(graph->n_nodes);
+	struct gn_listed listed;
+
+	for (uint32_t node = 0; keys && node < graph->n_nodes; node++) {
+		keys[node].value = -(graph->own[node] + graph->children[node]);
+		keys[node].number = node;
+		keys[node].kind = CYCLE;
+		if (node >= profile->n_functions)
+			continue;
+		keys[node].name = &profile->names[node];
+		keys[node].calls = negated(graph->shares.calls[node]);
+		keys[node].kind = keys[node].name->size && keys[node].name->bytes[0] == '_'
+					  ? WITH_UNDERSCORE
+					  : FUNCTION;
+	}
+	if (list_sorted(&listed, keys, graph->n_nodes) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < listed.n; i++) {
+		graph->by_index[i] = (int32_t)listed.numbers[i];
+		graph->index[listed.numbers[i]] = (int32_t)i + 1;
+	}
+	free(listed.numbers);
+	return 0;
+}
+
+int gn_list_flat(struct gn_listed *listed, const struct gn_call_graph *graph, bool with_unused)
+{
+	const struct gn_call_profile *profile = graph->profile;
+	struct key *keys = room_for_keys(profile->n_functions);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; keys && i < profile->n_functions; i++) {
+		if (!with_unused && profile->own[i] == 0 && graph->shares.calls[i] <= 0)
+			continue;
+		if (gn_is_of_profiling(&profile->names[i]))
+			continue;
+		keys[n++] = (struct key){.value = -profile->own[i],
+					 .calls = negated(graph->shares.calls[i]),
+					 .name = &profile->names[i],
+					 .number = i};
+	}
+	return list_sorted(listed, keys, n);
+}
+
+int gn_list_entries(struct gn_listed *listed, const struct gn_call_graph *graph, bool with_unused)
+{
+	*listed = (struct gn_listed){.numbers = gn_zeroed(graph->n_nodes, sizeof(uint32_t))};
+	if (!listed->numbers)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < graph->n_nodes; i++) {
+		const uint32_t node = (uint32_t)graph->by_index[i];
+		const bool has_value = graph->own[node] != 0 || graph->children[node] != 0;
+		const bool is_called =
+			graph->shares.calls[node] > 0 || graph->shares.self_calls[node] > 0;
+
+		if (graph->is_shown[node] && (has_value || is_called || with_unused))
+			listed->numbers[listed->n++] = node;
+	}
+	return 0;
+}
+
+int gn_list_index(struct gn_listed *listed, const struct gn_call_graph *graph, bool with_unused,
+		  bool has_paths)
+{
+	const struct gn_call_profile *profile = graph->profile;
+	enum { FUNCTION, CYCLE };
+	struct key *keys = room_for_keys(graph->n_nodes);
+	uint32_t n = 0;
+
+	for (uint32_t node = 0; keys && node < graph->n_nodes; node++) {
+		const bool is_cycle = node >= profile->n_functions;
+
+		if (is_cycle || with_unused || profile->own[node] != 0 ||
+		    graph->shares.calls[node] > 0 || (has_paths && graph->children_time[node] != 0))
+			keys[n++] = (struct key){.group = is_cycle ? CYCLE : FUNCTION,
+						 .name = is_cycle ? NULL : &profile->names[node],
+						 .number = node};
+	}
+	return list_sorted(listed, keys, n);
+}
+
+/* Calls of a function by itself come first, then those within its cycle, then the others. */
+static int list_arcs(struct gn_listed *listed, const struct gn_call_graph *graph,
+		     const struct gn_arc_lists *lists, uint32_t function, bool is_reversed)
+{
+	const struct gn_call_profile *profile = graph->profile;
+	enum { ITSELF, WITHIN, OTHER };
+	const uint32_t first = lists->first[function], n = lists->first[function + 1] - first;
+	struct key *keys = room_for_keys(n);
+
+	for (uint32_t i = 0; keys && i < n; i++) {
+		const uint32_t arc = lists->arcs[first + i];
+		const int32_t caller = profile->caller[arc], callee = profile->callee[arc];
+		struct key *key = &keys[i];
+
+		key->group = OTHER;
+		if (caller == callee)
+			key->group = ITSELF;
+		else if (graph->shares.node_of[caller] == graph->shares.node_of[callee])
+			key->group = WITHIN;
+		if (key->group == OTHER)
+			key->value = graph->arc_own[arc] + graph->arc_children[arc];
+		if (key->group != ITSELF)
+			key->calls = profile->calls[arc];
+		key->number = arc;
+		if (is_reversed) {
+			key->group = OTHER - key->group;
+			key->value = -key->value;
+			key->calls = negated(key->calls);
+		}
+	}
+	return list_sorted(listed, keys, n);
+}
+
+int gn_list_callers(struct gn_listed *listed, const struct gn_call_graph *graph, uint32_t function)
+{
+	return list_arcs(listed, graph, &graph->to, function, false);
+}
+
+int gn_list_callees(struct gn_listed *listed, const struct gn_call_graph *graph, uint32_t function)
+{
+	return list_arcs(listed, graph, &graph->from, function, true);
+}
+
+int gn_list_members(struct gn_listed *listed, const struct gn_call_graph *graph, uint32_t node)
+{
+	const uint32_t cycle = node - graph->profile->n_functions;
+	const uint32_t first = graph->order.first_member[cycle];
+	const uint32_t n = graph->order.first_member[cycle + 1] - first;
+	struct key *keys = room_for_keys(n);
+
+	/* Those that are equal keep their order in the cycle. */
+	for (uint32_t i = 0; keys && i < n; i++) {
+		const uint32_t member = graph->order.members[first + i];
+		const int64_t calls = (int64_t)((uint64_t)graph->shares.calls[member] +
+						(uint64_t)graph->shares.self_calls[member]);
+
+		keys[i] = (struct key){.value = -(graph->own[member] + graph->children[member]),
+				       .calls = negated(calls),
+				       .number = i};
+	}
+	if (list_sorted(listed, keys, n) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		listed->numbers[i] = graph->order.members[first + listed->numbers[i]];
+	return 0;
+}
