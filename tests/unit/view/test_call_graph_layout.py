@@ -80,7 +80,8 @@ def test_arcs_lead_from_border_to_border_round_boxes(measures: Measures, name: s
 def test_labels_are_off_each_other(measures: Measures, name: str) -> None:
     for found in (measures(name), measures(name)["after"]):
         # Where thousands of arcs are there is not room for all; of two opposite ones nearly always.
-        most = found["arcs"] // 20 if name == "complete" else int(found["arcs"] > 500)
+        rare = max(int(found["arcs"] > 500), found["arcs"] // 2_000)
+        most = found["arcs"] // 20 if name == "complete" else rare
         assert found["oppositeLabels"] <= most
         if name not in ("complete", "chain with long arcs", "repeated arcs", "self arcs"):
             assert found["coveredLabels"] <= found["arcs"] * (0.35 if name in LARGE else 0.2)
