@@ -57,9 +57,7 @@ def read_settings(path: Path) -> XprofilerSettings:
     document.only((_TABLE,))
     entry = document.table(_TABLE)
     entry.only((_NUMBER, *_LISTS))
-    most = entry.whole_number(_NUMBER) if _NUMBER in entry.fields else None
-    if most is not None and most > DISPLAY_MOST:
-        entry.refuse(_NUMBER, f"'{_NUMBER}' must be a whole number from 0 to {DISPLAY_MOST}")
+    most = entry.whole_number(_NUMBER, DISPLAY_MOST) if _NUMBER in entry.fields else None
     lists = {name: entry.texts(name) if name in entry.fields else () for name in _LISTS}
     selection = Selection(
         lists["hidden"], lists["dropped"], lists["shown"], lists["counted"], by_chapter=True

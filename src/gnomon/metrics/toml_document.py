@@ -88,13 +88,13 @@ class TomlEntry:
             self.refuse(key, f"'{key}' must be a string" if value else f"'{key}' is missing")
         return value
 
-    def whole_number(self, key: str) -> int:
-        """Return a required whole number, 0 or more."""
+    def whole_number(self, key: str, most: int = 2**31 - 1) -> int:
+        """Return a required whole number from 0 to the most there may be."""
         if key not in self.fields:
             self.refuse(key, f"'{key}' is missing")
         value = self.fields[key]
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
-            self.refuse(key, f"'{key}' must be a whole number from 0 to {2**31 - 1}")
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+            self.refuse(key, f"'{key}' must be a whole number from 0 to {most}")
         return value
 
     def words(self, key: str) -> tuple[str, ...]:

@@ -278,6 +278,22 @@ def test_losses_are_told(tmp_path: Path) -> None:
     assert "paused sampling 1 times" in text
 
 
+@pytest.mark.parametrize("has_samples", [True, False])
+def test_what_the_kernel_says_twice_is_told_once(tmp_path: Path, *, has_samples: bool) -> None:
+    data = with_code(Event(USUAL))
+    if has_samples:
+        data.sample(BASE)
+    data.other(LOST, data.pack("2Q", 0, 1205), START + 1)
+    data.other(LOST_SAMPLES, data.pack("Q", 1205), START + 2)
+    path = written(tmp_path / "perf.data", data)
+    if has_samples:
+        notes = [note for note in opened(path).head["warnings"] if "lost" in note]
+        assert [note.split(" were")[0] for note in notes] == ["1,205 samples"]
+        return
+    with pytest.raises(RunDirectoryError, match="no samples: 1,205 were lost; record with fewer"):
+        opened(path)
+
+
 def test_traces_are_passed_over(tmp_path: Path) -> None:
     data = with_code()
     data.add(AUXTRACE, data.pack("3Q4I", 4096, 0, 0, 0, 0, 0, 0))

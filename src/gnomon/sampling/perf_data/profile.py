@@ -111,9 +111,14 @@ class _Reader:
         samples = self._samples(perf_file, features, modules, columns)
         del perf_file
         if not len(samples.samples):
+            facts = self._file_facts
+            lost = max(facts["lost"], facts["lost_samples"])
             raise RunDirectoryError(
-                f"{self._path}: perf record took no samples; record longer, with more samples a "
-                "second (-F), or another event (-e cpu-clock)"
+                f"{self._path}: it has no samples: {lost:,} were lost; record with fewer a second "
+                "(-F), smaller stacks (--call-graph dwarf,4096) or larger buffers (-m)"
+                if lost
+                else f"{self._path}: perf record took no samples; record longer, with more samples "
+                "a second (-F), or another event (-e cpu-clock)"
             )
         self._say(columns)
         command = recorded_command(features.command)
@@ -264,6 +269,12 @@ def _losses(facts: dict[str, Any]) -> Iterator[str]:
             "the file ends early, as of a perf record that was killed: what was written is read, "
             "and names of events, build ids and the command may be missing"
         )
+    if facts["lost"] and facts["lost"] == facts["lost_samples"]:
+        yield (
+            f"{facts['lost']:,} samples were lost because the program made them faster than they "
+            "were read; record less (-F), or with larger buffers (-m)"
+        )
+        return
     if facts["lost"]:
         yield (
             f"{facts['lost']:,} records were lost because the program made them faster than they "
