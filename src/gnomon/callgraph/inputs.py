@@ -160,7 +160,10 @@ def gmon_input(
 
     if metric and metric.lower() != CPU_TIME.lower():
         raise UsageError(f"--metric {metric}: gmon.out files have {CPU_TIME} alone; leave it out")
-    gmon = gmon_profile(files.program, files.paths, progress, by_file=by_file)
+    gmon = gmon_profile(
+        files.program, files.paths, progress, by_file=by_file,
+        with_files=sources is Sources.OF_STATIC,
+    )  # fmt: skip
     return GraphInput(call_profile(gmon, sources), gmon.files, gmon)
 
 
