@@ -76,6 +76,11 @@ struct symbols_answer_head {
 	uint64_t text_start, text_end, names_size;
 };
 
+struct symbol_answer {
+	uint64_t start, end;
+	uint32_t flags, file;
+};
+
 /* False at the end of the questions. */
 static bool read_whole(void *to, size_t size)
 {
@@ -190,11 +195,11 @@ static void answer_code(const struct gn_question *question)
 	gn_arena_free(&arena);
 }
 
-static void push_name(struct gn_texts *names, const char *name)
+static void push_text(struct gn_texts *names, const char *text, uint64_t size)
 {
-	do
-		*(char *)gn_vector_push(&names->bytes, 1) = *name;
-	while (*name++);
+	for (uint64_t i = 0; i < size; i++)
+		*(char *)gn_vector_push(&names->bytes, 1) = text[i];
+	*(char *)gn_vector_push(&names->bytes, 1) = '\0';
 }
 
 /* The outermost function's file at each static symbol, by the texts of an answer. */
@@ -230,13 +235,6 @@ static uint32_t *files_of(const struct gn_text_symbols *found, const struct gn_q
 	return files;
 }
 
-static void push_text(struct gn_texts *names, const char *text, uint64_t size)
-{
-	for (uint64_t i = 0; i < size; i++)
-		*(char *)gn_vector_push(&names->bytes, 1) = text[i];
-	*(char *)gn_vector_push(&names->bytes, 1) = '\0';
-}
-
 /* Behind the names come the files, each once; texts of an answer get their numbers there. */
 static uint32_t push_files(struct gn_texts *names, const struct gn_answer *answer, uint32_t *files,
 			   size_t n)
@@ -266,6 +264,7 @@ static void write_symbols(const struct gn_text_symbols *found, const struct gn_q
 {
 	const struct gn_text_symbol *symbols = found->symbols.data;
 	const bool has_files = *question->folders;
+	struct gn_vector records = {0};
 	struct gn_texts names = {0};
 	struct gn_answer answer;
 	uint32_t *files = NULL;
@@ -278,23 +277,23 @@ static void write_symbols(const struct gn_text_symbols *found, const struct gn_q
 	head->text_start = found->text_start;
 	head->text_end = found->text_end;
 	for (uint32_t i = 0; i < head->n_symbols; i++) {
-		push_name(&names, symbols[i].name);
-		push_name(&names, gn_demangle(symbols[i].name, name, sizeof(name))
-					  ? name
-					  : symbols[i].name);
+		const bool is_mangled = gn_demangle(symbols[i].name, name, sizeof(name));
+		const char *title = is_mangled ? name : symbols[i].name;
+
+		push_text(&names, symbols[i].name, strlen(symbols[i].name));
+		push_text(&names, title, strlen(title));
 	}
 	if (has_files)
 		head->n_files = push_files(&names, &answer, files, found->symbols.n);
 	head->names_size = names.bytes.n;
 	write_whole(head, sizeof(*head));
-	for (uint32_t i = 0; i < head->n_symbols; i++) {
-		const uint64_t place[] = {symbols[i].start, symbols[i].end};
-		const uint32_t flags[] = {symbols[i].flags, files ? files[i] : 0};
-
-		write_whole(place, sizeof(place));
-		write_whole(flags, sizeof(flags));
-	}
+	for (uint32_t i = 0; i < head->n_symbols; i++)
+		*(struct symbol_answer *)gn_vector_push(&records, sizeof(struct symbol_answer)) =
+			(struct symbol_answer){symbols[i].start, symbols[i].end, symbols[i].flags,
+					       files ? files[i] : 0};
+	write_whole(records.data, records.n * sizeof(struct symbol_answer));
 	write_whole(names.bytes.data, names.bytes.n);
+	gn_vector_free(&records);
 	gn_vector_free(&names.bytes);
 	gn_answer_free(&answer);
 	free(files);

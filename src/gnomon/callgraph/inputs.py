@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gnomon.callgraph.call_profile import CallProfile, Sources
 from gnomon.callgraph.file_values import FileValues
@@ -13,6 +12,7 @@ from gnomon.errors import UsageError
 from gnomon.named_tuple import NamedTuple
 from gnomon.units import printable
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.callgraph.gmon_profile import GmonProfile
     from gnomon.store.run import Run

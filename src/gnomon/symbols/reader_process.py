@@ -6,17 +6,15 @@ It is a process of its own: whatever a damaged file does to it, Gnomon sees a pr
 from __future__ import annotations
 
 import os
-import signal
 import struct
-import subprocess
 import sys
-from contextlib import suppress
 from functools import cached_property
 
 from gnomon.errors import GnomonError
 from gnomon.installation import LIBRARY_FOLDER
 from gnomon.named_tuple import NamedTuple
 from gnomon.symbols.frames import ModuleFrames, parse_frames
+from gnomon.symbols.piped_process import PipedProcess
 from gnomon.units import printable
 
 TYPE_CHECKING = False
@@ -138,7 +136,7 @@ class ReaderProcess:
 
     def __init__(self, folders: str) -> None:
         self._folders = folders
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: PipedProcess | None = None
 
     def __enter__(self) -> ReaderProcess:
         return self
@@ -180,7 +178,7 @@ class ReaderProcess:
 
     def _asked(
         self, kind: bytes, words: Sequence[str], addresses: Given,
-        read: Callable[[subprocess.Popen[bytes], str, Given], Got],
+        read: Callable[[PipedProcess, str, Given], Got],
     ) -> Got:  # fmt: skip
         path = words[0]
         texts: list[bytes] = [os.fsencode(text) for text in words]
@@ -190,7 +188,6 @@ class ReaderProcess:
         head = _QUESTION.pack(kind, _VERSION, len(content) // 8, *map(len, texts))
         try:
             process = self._running()
-            assert process.stdin is not None
             process.stdin.write(b"".join((head, content, *texts)))
             process.stdin.flush()
             return read(process, path, addresses)
@@ -200,20 +197,17 @@ class ReaderProcess:
             self._end()
             raise GnomonError(f"{printable(path)}: {error}; install Gnomon again") from None
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> PipedProcess:
         if self._process is None:
             try:
-                self._process = subprocess.Popen(
-                    [os.fspath(_PROGRAM), str(SECONDS_MAX)],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                )  # fmt: skip
+                self._process = PipedProcess(_PROGRAM, str(SECONDS_MAX))
             except OSError as error:
                 raise GnomonError(
                     f"{_PROGRAM} cannot be run: {error.strerror}; install Gnomon again"
                 ) from None
         return self._process
 
-    def _answer(self, process: subprocess.Popen[bytes], path: str, addresses: Addresses) -> Answer:
+    def _answer(self, process: PipedProcess, path: str, addresses: Addresses) -> Answer:
         (magic, version, outcome, error, flags, n, n_frames, n_texts, _, _, texts_size,
          inputs_size) = _ANSWER.unpack(_read(process, _ANSWER.size))  # fmt: skip
         if (magic, version) != (b"GNSA", _VERSION):
@@ -228,9 +222,7 @@ class ReaderProcess:
         frames.has_debug = bool(flags & _HAS_DEBUG)
         return Answer(frames, tuple(inputs))
 
-    def _code_answer(
-        self, process: subprocess.Popen[bytes], path: str, addresses: Addresses
-    ) -> CodeAnswer:
+    def _code_answer(self, process: PipedProcess, path: str, addresses: Addresses) -> CodeAnswer:
         import numpy as np
 
         (magic, version, outcome, error, machine, n, n_functions, _, size) = _CODE_ANSWER.unpack(
@@ -254,6 +246,8 @@ class ReaderProcess:
 
     def _ended(self, path: str) -> str:
         """Return why the process ended while it read a module."""
+        import signal
+
         status = self._end()
         name = printable(path)
         if status == -signal.SIGALRM:
@@ -272,14 +266,10 @@ class ReaderProcess:
         process, self._process = self._process, None
         if process is None:
             return 0
-        for pipe in (process.stdin, process.stdout):
-            with suppress(OSError):  # what it did not read is lost
-                if pipe is not None:
-                    pipe.close()
         return process.wait()
 
 
-def _text_symbols(process: subprocess.Popen[bytes], path: str, _: None) -> TextSymbols:
+def _text_symbols(process: PipedProcess, path: str, _: None) -> TextSymbols:
     (magic, version, outcome, error, machine, flags, n, n_files, _, _, size) = (
         _SYMBOLS_ANSWER.unpack(_read(process, _SYMBOLS_ANSWER.size))
     )
@@ -306,8 +296,7 @@ def _text_symbols(process: subprocess.Popen[bytes], path: str, _: None) -> TextS
     )  # fmt: skip
 
 
-def _read(process: subprocess.Popen[bytes], size: int) -> bytes:
-    assert process.stdout is not None
+def _read(process: PipedProcess, size: int) -> bytes:
     content = process.stdout.read(size) if size else b""
     if len(content) < size:
         raise EOFError
