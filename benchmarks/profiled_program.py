@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from gnomon.store.profile_files.gmon import function_times, gmon_sum
-from gnomon.store.profile_files.gmon.gmon_file import GmonFile, Histogram
+from gnomon.store.profile_files.gmon.gmon_file import GmonArrays, Histogram
 
 _BATCH = 1000
 
@@ -56,7 +56,7 @@ def write_files(program: Path, folder: Path, n_files: int, n_arcs: int) -> list[
     for number in range(n_files):
         bins = np.random.default_rng(number).poisson(0.3, (high - low) // 4).astype(np.uint32)
         nothing = np.zeros(0, np.uint64)
-        file = GmonFile(
+        file = GmonArrays(
             own.layout, (Histogram(low, high, 100, "seconds", "s", bins),),
             np.array([starts[caller] + 8 for caller, _ in pairs], np.uint64),
             np.array([starts[callee] for _, callee in pairs], np.uint64),

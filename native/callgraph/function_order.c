@@ -50,6 +50,25 @@ static int64_t negated(int64_t calls)
 	return calls == INT64_MIN ? INT64_MAX : -calls;
 }
 
+/* Most functions have few arcs: for these qsort(), which copies, takes longer than the rest. */
+static void sort(struct key *keys, uint32_t n)
+{
+	enum { FEW = 12 };
+
+	if (n > FEW) {
+		qsort(keys, n, sizeof(*keys), compare);
+		return;
+	}
+	for (uint32_t i = 1; i < n; i++) {
+		const struct key moved = keys[i];
+		uint32_t to = i;
+
+		for (; to && compare(&moved, &keys[to - 1]) < 0; to--)
+			keys[to] = keys[to - 1];
+		keys[to] = moved;
+	}
+}
+
 static struct key *room_for_keys(size_t n)
 {
 	return gn_zeroed(n, sizeof(struct key));
@@ -65,7 +84,7 @@ static int list_sorted(struct gn_listed *listed, struct key *keys, uint32_t n)
 		listed->numbers = NULL;
 		return -ENOMEM;
 	}
-	qsort(keys, n, sizeof(*keys), compare);
+	sort(keys, n);
 	for (; listed->n < n; listed->n++)
 		listed->numbers[listed->n] = keys[listed->n].number;
 	free(keys);
@@ -136,20 +155,21 @@ int gn_list_flat(struct gn_listed *listed, const struct gn_call_graph *graph, bo
 	return list_sorted(listed, keys, n);
 }
 
+bool gn_has_entry(const struct gn_call_graph *graph, uint32_t node, bool with_unused)
+{
+	return graph->is_shown[node] &&
+	       (with_unused || graph->own[node] != 0 || graph->children[node] != 0 ||
+		graph->shares.calls[node] > 0 || graph->shares.self_calls[node] > 0);
+}
+
 int gn_list_entries(struct gn_listed *listed, const struct gn_call_graph *graph, bool with_unused)
 {
 	*listed = (struct gn_listed){.numbers = gn_zeroed(graph->n_nodes, sizeof(uint32_t))};
 	if (!listed->numbers)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < graph->n_nodes; i++) {
-		const uint32_t node = (uint32_t)graph->by_index[i];
-		const bool has_value = graph->own[node] != 0 || graph->children[node] != 0;
-		const bool is_called =
-			graph->shares.calls[node] > 0 || graph->shares.self_calls[node] > 0;
-
-		if (graph->is_shown[node] && (has_value || is_called || with_unused))
-			listed->numbers[listed->n++] = node;
-	}
+	for (uint32_t i = 0; i < graph->n_nodes; i++)
+		if (gn_has_entry(graph, (uint32_t)graph->by_index[i], with_unused))
+			listed->numbers[listed->n++] = (uint32_t)graph->by_index[i];
 	return 0;
 }
 

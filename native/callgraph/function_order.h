@@ -15,6 +15,9 @@ int gn_number_nodes(struct gn_call_graph *graph);
 /* The functions of the flat profile, those that have most themselves first. */
 int gn_list_flat(struct gn_listed *listed, const struct gn_call_graph *graph, bool with_unused);
 
+/* Whether a node has an entry in the call graph profile. */
+bool gn_has_entry(const struct gn_call_graph *graph, uint32_t node, bool with_unused);
+
 /* The nodes that have an entry, by their index. */
 int gn_list_entries(struct gn_listed *listed, const struct gn_call_graph *graph, bool with_unused);
 

@@ -197,21 +197,19 @@ static int put_cycle_entry(const struct report *report, uint32_t node)
 
 int gn_put_graph_profile(struct gn_report_text *text, const struct gn_call_graph *graph,
 			 const struct gn_label *titles, double counted, double divisor,
-			 bool with_unused)
+			 bool with_unused, uint32_t *begin, size_t enough)
 {
 	const struct report report = {text, graph, titles, counted, divisor};
-	struct gn_listed nodes;
 	int failed = 0;
 
-	if (gn_list_entries(&nodes, graph, with_unused) < 0)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < nodes.n && !failed; i++) {
-		const uint32_t node = nodes.numbers[i];
+	for (; *begin < graph->n_nodes && text->size < enough && !failed; ++*begin) {
+		const uint32_t node = (uint32_t)graph->by_index[*begin];
 
+		if (!gn_has_entry(graph, node, with_unused))
+			continue;
 		failed = node < graph->profile->n_functions ? put_function(&report, node)
 							    : put_cycle_entry(&report, node);
 		gn_put_string(text, RULE);
 	}
-	free(nodes.numbers);
 	return failed || text->has_failed ? -ENOMEM : 0;
 }

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is that large at a time stays in the processor's cache, and needs no new memory. */
+enum { PIECE_BYTES = 1 << 16 };
+
 enum { OWN, CALLER, CALLEE, CALLS, ARC_TOTAL, ARC_OWN, CALLS_OF, CHOICE, N_BUFFERS };
 
 struct call_graph {
@@ -300,14 +303,19 @@ static PyObject *call_graph_flat_text(struct call_graph *self, PyObject *args)
 static PyObject *call_graph_graph_text(struct call_graph *self, PyObject *args)
 {
 	struct gn_report_text text = {0};
-	double counted, divisor;
 	int with_unused, failed;
+	double counted, divisor;
+	unsigned int begin;
+	uint32_t next;
 
-	if (!PyArg_ParseTuple(args, "ddp:graph_text", &counted, &divisor, &with_unused))
+	if (!PyArg_ParseTuple(args, "Iddp:graph_text", &begin, &counted, &divisor, &with_unused))
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS failed = gn_put_graph_profile(&text, &self->graph, self->titles.of,
-							     counted, divisor, with_unused);
-	Py_END_ALLOW_THREADS return text_of(failed, &text);
+	next = begin;
+	Py_BEGIN_ALLOW_THREADS failed =
+		gn_put_graph_profile(&text, &self->graph, self->titles.of, counted, divisor,
+				     with_unused, &next, PIECE_BYTES);
+	Py_END_ALLOW_THREADS return Py_BuildValue("(NI)", text_of(failed, &text),
+						  (unsigned int)next);
 }
 
 static PyObject *call_graph_index_text(struct call_graph *self, PyObject *args)
@@ -339,6 +347,12 @@ static PyObject *call_graph_most_per_call(struct call_graph *self, PyObject *unu
 	return PyFloat_FromDouble(gn_most_per_call(&self->graph));
 }
 
+static PyObject *call_graph_n_nodes(struct call_graph *self, PyObject *unused)
+{
+	(void)unused;
+	return PyLong_FromUnsignedLong(self->graph.n_nodes);
+}
+
 static PyObject *call_graph_counted(struct call_graph *self, PyObject *unused)
 {
 	(void)unused;
@@ -348,6 +362,7 @@ static PyObject *call_graph_counted(struct call_graph *self, PyObject *unused)
 static PyMethodDef methods[] = {
 	{"column", (PyCFunction)call_graph_column, METH_VARARGS,
 	 "column(name) -> bytes\n\nA column of functions, nodes or arcs."},
+	{"n_nodes", (PyCFunction)call_graph_n_nodes, METH_NOARGS, "n_nodes() -> int"},
 	{"counted", (PyCFunction)call_graph_counted, METH_NOARGS, "counted() -> float"},
 	{"most_per_call", (PyCFunction)call_graph_most_per_call, METH_NOARGS,
 	 "most_per_call() -> float\n\n-1 if nothing is called."},
@@ -362,7 +377,8 @@ static PyMethodDef methods[] = {
 	{"flat_text", (PyCFunction)call_graph_flat_text, METH_VARARGS,
 	 "flat_text(whole, divisor, per_unit, per_call, with_unused) -> str"},
 	{"graph_text", (PyCFunction)call_graph_graph_text, METH_VARARGS,
-	 "graph_text(counted, divisor, with_unused) -> str"},
+	 "graph_text(begin, counted, divisor, with_unused) -> (str, int)\n\nEntries from an index "
+	 "on, and where to go on."},
 	{"index_text", (PyCFunction)call_graph_index_text, METH_VARARGS,
 	 "index_text(files, with_unused, has_paths) -> str"},
 	{NULL, NULL, 0, NULL},

@@ -20,11 +20,13 @@
  * functions (u32 each), a zero, size of all code (u64); then the number of each address's function
  * (u32, all ones: not known), start and size of each function (u64), and the code of all.
  *
- * A question of text symbols, "GNTQ", is the same; it has no addresses. Its answer: magic "GNTA",
- * version, outcome, errno, machine, flags (1: of 64 bits, 2: of the other byte order, 4: it has
- * text), number of symbols (u32 each), a zero, start and end of the text, size of all names (u64
- * each); then start, end (u64), flags (struct gn_text_symbol) and a zero (u32) of each symbol, and
- * of each two names with a zero behind: its own and as people wrote it.
+ * A question of text symbols, "GNTQ", is the same; it has no addresses, and with folders it is one
+ * of source files, too. Its answer: magic "GNTA", version, outcome, errno, machine, flags (1: of 64
+ * bits, 2: of the other byte order, 4: it has text), numbers of symbols and of files (u32 each),
+ * start and end of the text, size of all names (u64 each); then start, end (u64), flags (struct
+ * gn_text_symbol) and the number of its file from 1 on (u32; 0: none) of each symbol, of which only
+ * static ones have one; then of each two names with a zero behind: its own and as people wrote it,
+ * and the files' likewise.
  */
 #include "code_bytes.h"
 #include "demangle.h"
@@ -70,8 +72,13 @@ struct code_answer_head {
 };
 
 struct symbols_answer_head {
-	uint32_t magic, version, outcome, error, machine, flags, n_symbols, zero;
+	uint32_t magic, version, outcome, error, machine, flags, n_symbols, n_files;
 	uint64_t text_start, text_end, names_size;
+};
+
+struct symbol_answer {
+	uint64_t start, end;
+	uint32_t flags, file;
 };
 
 /* False at the end of the questions. */
@@ -188,39 +195,108 @@ static void answer_code(const struct gn_question *question)
 	gn_arena_free(&arena);
 }
 
-static void push_name(struct gn_texts *names, const char *name)
+static void push_text(struct gn_texts *names, const char *text, uint64_t size)
 {
-	do
-		*(char *)gn_vector_push(&names->bytes, 1) = *name;
-	while (*name++);
+	for (uint64_t i = 0; i < size; i++)
+		*(char *)gn_vector_push(&names->bytes, 1) = text[i];
+	*(char *)gn_vector_push(&names->bytes, 1) = '\0';
 }
 
-static void write_symbols(const struct gn_text_symbols *found, struct symbols_answer_head *head)
+/* The outermost function's file at each static symbol, by the texts of an answer. */
+static uint32_t *files_of(const struct gn_text_symbols *found, const struct gn_question *question,
+			  struct gn_answer *answer)
 {
 	const struct gn_text_symbol *symbols = found->symbols.data;
+	uint32_t *files = calloc(found->symbols.n + 1, sizeof(*files));
+	uint64_t *starts = calloc(found->symbols.n + 1, sizeof(*starts));
+	struct gn_question of_statics = *question;
+	const struct gn_frame *frames;
+	const uint32_t *first;
+	uint32_t n = 0;
+
+	if (!files || !starts)
+		_exit(GN_EXIT_NO_MEMORY);
+	for (size_t i = 0; i < found->symbols.n; i++)
+		if (symbols[i].flags & GN_TEXT_SYMBOL_IS_STATIC)
+			starts[n++] = symbols[i].start;
+	of_statics.addresses = starts;
+	of_statics.n = n;
+	if (n)
+		gn_resolve(&of_statics, answer);
+	frames = answer->frames.data;
+	first = answer->first.data;
+	for (size_t i = 0, at = 0; n && answer->outcome == GN_RESOLVED && i < found->symbols.n; i++)
+		if (symbols[i].flags & GN_TEXT_SYMBOL_IS_STATIC) {
+			at++;
+			if (first[at] > first[at - 1])
+				files[i] = frames[first[at] - 1].file;
+		}
+	free(starts);
+	return files;
+}
+
+/* Behind the names come the files, each once; texts of an answer get their numbers there. */
+static uint32_t push_files(struct gn_texts *names, const struct gn_answer *answer, uint32_t *files,
+			   size_t n)
+{
+	const uint64_t *ends = answer->texts.ends.data;
+	uint32_t *number = calloc(answer->texts.ends.n + 1, sizeof(*number));
+	uint32_t n_files = 0;
+
+	if (!number)
+		_exit(GN_EXIT_NO_MEMORY);
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t text = files[i];
+
+		if (text && !number[text]) {
+			push_text(names, (const char *)answer->texts.bytes.data + ends[text - 1],
+				  ends[text] - ends[text - 1]);
+			number[text] = ++n_files;
+		}
+		files[i] = number[text];
+	}
+	free(number);
+	return n_files;
+}
+
+static void write_symbols(const struct gn_text_symbols *found, const struct gn_question *question,
+			  struct symbols_answer_head *head)
+{
+	const struct gn_text_symbol *symbols = found->symbols.data;
+	const bool has_files = *question->folders;
+	struct gn_vector records = {0};
 	struct gn_texts names = {0};
+	struct gn_answer answer;
+	uint32_t *files = NULL;
 	char name[NAME_MAX_SIZE];
 
+	gn_answer_init(&answer);
+	if (has_files)
+		files = files_of(found, question, &answer);
 	head->n_symbols = (uint32_t)found->symbols.n;
 	head->text_start = found->text_start;
 	head->text_end = found->text_end;
 	for (uint32_t i = 0; i < head->n_symbols; i++) {
-		push_name(&names, symbols[i].name);
-		push_name(&names, gn_demangle(symbols[i].name, name, sizeof(name))
-					  ? name
-					  : symbols[i].name);
+		const bool is_mangled = gn_demangle(symbols[i].name, name, sizeof(name));
+		const char *title = is_mangled ? name : symbols[i].name;
+
+		push_text(&names, symbols[i].name, strlen(symbols[i].name));
+		push_text(&names, title, strlen(title));
 	}
+	if (has_files)
+		head->n_files = push_files(&names, &answer, files, found->symbols.n);
 	head->names_size = names.bytes.n;
 	write_whole(head, sizeof(*head));
-	for (uint32_t i = 0; i < head->n_symbols; i++) {
-		const uint64_t place[] = {symbols[i].start, symbols[i].end};
-		const uint32_t flags[] = {symbols[i].flags, 0};
-
-		write_whole(place, sizeof(place));
-		write_whole(flags, sizeof(flags));
-	}
+	for (uint32_t i = 0; i < head->n_symbols; i++)
+		*(struct symbol_answer *)gn_vector_push(&records, sizeof(struct symbol_answer)) =
+			(struct symbol_answer){symbols[i].start, symbols[i].end, symbols[i].flags,
+					       files ? files[i] : 0};
+	write_whole(records.data, records.n * sizeof(struct symbol_answer));
 	write_whole(names.bytes.data, names.bytes.n);
+	gn_vector_free(&records);
 	gn_vector_free(&names.bytes);
+	gn_answer_free(&answer);
+	free(files);
 }
 
 static void answer_symbols(const struct gn_question *question)
@@ -239,7 +315,7 @@ static void answer_symbols(const struct gn_question *question)
 			     (module.is_swapped ? FLAG_IS_SWAPPED : 0) |
 			     (gn_text_symbols_find(&found, &module) ? FLAG_HAS_TEXT : 0);
 	}
-	write_symbols(&found, &head);
+	write_symbols(&found, question, &head);
 	if (head.outcome == GN_RESOLVED)
 		gn_elf_close(&module);
 	gn_text_symbols_free(&found);

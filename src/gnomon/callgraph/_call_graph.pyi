@@ -35,6 +35,9 @@ class CallGraph:
     def column(self, name: str) -> bytes:
         """Return a column: the attributes of gnomon.callgraph.call_graph.CallGraph have types."""
 
+    def n_nodes(self) -> int:
+        """Return how many functions and cycles there are."""
+
     def counted(self) -> float:
         """Return what all functions have themselves that the choice lets through."""
 
@@ -77,8 +80,17 @@ class CallGraph:
             with_unused: functions too that have no value and were never called.
         """
 
-    def graph_text(self, counted: float, divisor: float, with_unused: bool, /) -> str:
-        """Return the entries of the call graph profile; `counted` is what 100 % are."""
+    def graph_text(
+        self, begin: int, counted: float, divisor: float, with_unused: bool, /
+    ) -> tuple[str, int]:
+        """Return some entries of the call graph profile, and where to go on.
+
+        Args:
+            begin: the number of nodes by their index that come before.
+            counted: what 100 % are.
+            divisor: of values, to be what is shown.
+            with_unused: nodes too that have no value and were never called.
+        """
 
     def index_text(self, files: tuple[str, ...], with_unused: bool, has_paths: bool, /) -> str:
         """Return the rows of the function index; files are behind names, but for ""."""

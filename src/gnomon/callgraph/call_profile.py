@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gnomon.model.array_types import Floats, Ints, Longs
 
-    Buffer: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[Any]
+    Buffer: TypeAlias = bytes | bytearray | memoryview[Any] | npt.NDArray[Any]
     """Numbers as C has them, or an array."""
 
     class Places(Protocol):

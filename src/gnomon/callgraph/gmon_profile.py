@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gnomon.callgraph.call_graph import call_graph
 from gnomon.callgraph.call_profile import CallProfile, GraphMetric, Sources
@@ -14,14 +11,18 @@ from gnomon.callgraph.selection import OF_PROFILING
 from gnomon.model.metric import CPU_TIME
 from gnomon.model.value import How
 from gnomon.named_tuple import NamedTuple
-from gnomon.store.profile_files.gmon import function_times, gmon_sum, sum_order
+from gnomon.store.profile_files.gmon import function_times, gmon_sum
 from gnomon.store.profile_files.gmon.gmon_file import FORMAT as GMON
 from gnomon.store.profile_files.gmon.gmon_file import GmonFile, parse
 from gnomon.store.profile_files.profile_file import whole_content
-from gnomon.store.unpacked_run import open_regular
+from gnomon.store.regular_file import open_regular
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gnomon.model.array_types import Flags, Ints
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from gnomon.model.array_types import Ints
     from gnomon.store.profile_files.gmon.function_times import Program
 
 
@@ -60,6 +61,7 @@ def gmon_profile(
     progress: Callable[[Iterable[Path]], Iterable[Path]] = iter,
     *,
     by_file: bool = False,
+    with_files: bool = False,
 ) -> GmonProfile:
     """Return the sum of some gmon.out files of a program.
 
@@ -68,11 +70,12 @@ def gmon_profile(
         paths: one file at least.
         progress: is given the files and hands them on, one after the other.
         by_file: keep what each says of functions, too.
+        with_files: and the source files of functions that are known in one object file only.
 
     Raises:
         RunDirectoryError: one cannot be read, is damaged, or does not fit the others.
     """
-    program = function_times.program_of(program_path)
+    program = function_times.program_of(program_path, with_files=with_files)
     total: gmon_sum.GmonSum | None = None
     files = []
     for path in progress(paths):
@@ -105,7 +108,9 @@ def _file_values(program: Program, path: Path, file: GmonFile, shift: int) -> Fi
 
 def sum_bytes(gmon: GmonProfile) -> bytes:
     """Return the content of gmon.sum."""
-    return gmon_sum.gmon_bytes(sum_order.in_sum_order(gmon.total, gmon.program, gmon.shift))
+    from gnomon.store.profile_files.gmon.sum_order import in_sum_order
+
+    return gmon_sum.gmon_bytes(in_sum_order(gmon.total.arrays(), gmon.program, gmon.shift))
 
 
 def call_profile(gmon: GmonProfile, sources: Sources = Sources.OF_USED) -> CallProfile:
@@ -115,28 +120,28 @@ def call_profile(gmon: GmonProfile, sources: Sources = Sources.OF_USED) -> CallP
         gmon: the files.
         sources: of which functions the file and line is looked up.
     """
-    program, total = gmon.program, gmon.total
+    program, total = gmon.program, gmon.total.core
     symbols = program.symbols
-    arcs = function_times.function_arcs(program, total, gmon.shift)
-    own = function_times.function_times(program, total, gmon.shift)
-    n = len(symbols.start)
-    whole = float(sum(int(one.bins.sum()) for one in total.histograms))
-    of_profiling = [at for at, name in enumerate(symbols.names) if name in OF_PROFILING]
-    whole -= float(own[of_profiling].sum())
-    own[of_profiling] = 0.0
-    is_used = own > 0
-    is_used[arcs.caller] = is_used[arcs.callee] = True
-    first = total.histograms[0] if total.histograms else None
+    caller, callee, calls = total.function_arcs(symbols.records, gmon.shift)
+    own = memoryview(bytearray(total.function_times(symbols.records, gmon.shift))).cast("d")
+    whole = float(total.samples())
+    if not OF_PROFILING.isdisjoint(symbols.names):
+        of_profiling = [at for at, name in enumerate(symbols.names) if name in OF_PROFILING]
+        # Not by sum(), which rounds in its own way from Python 3.12 on.
+        samples = 0.0
+        for function in of_profiling:
+            samples += own[function]
+            own[function] = 0.0
+        whole -= samples
     metric = GraphMetric(CPU_TIME, "s", How.SAMPLED.value)
-    if first is not None:
-        units = (first.high - first.low) // 2 / len(first.bins) if len(first.bins) else 0.0
-        metric = metric._replace(per_unit=float(first.rate), sample_bytes=int(units) * 2)
+    for low, high, rate, _, _, n_bins in total.histograms()[:1]:
+        units = (high - low) // 2 / n_bins if n_bins else 0.0
+        metric = metric._replace(per_unit=float(rate), sample_bytes=int(units) * 2)
     return CallProfile(
         program=program.path.name, metric=metric, name=symbols.names, title=symbols.titles,
-        module=(program.path.name,) * n,
-        places=ProgramPlaces(program, is_used, sources), own=own, whole=whole,
-        caller=arcs.caller, callee=arcs.callee, calls=arcs.counts,
-        n_files=gmon.n_files,
+        module=(program.path.name,) * len(symbols.names),
+        places=ProgramPlaces(program, sources, own, caller, callee), own=own, whole=whole,
+        caller=caller, callee=callee, calls=calls, n_files=gmon.n_files,
     )  # fmt: skip
 
 
@@ -145,14 +150,23 @@ class ProgramPlaces:
 
     Args:
         program: the program, of n functions.
-        is_used: which of them have a value or a call.
-        sources: of which ones the place is wanted.
+        sources: of which of them the place is wanted.
+        own: what each has itself, float64.
+        caller, callee: of arcs, int32.
     """
 
-    def __init__(self, program: Program, is_used: Flags, sources: Sources) -> None:
+    def __init__(
+        self,
+        program: Program,
+        sources: Sources,
+        own: memoryview[float],
+        caller: bytes,
+        callee: bytes,
+    ) -> None:
         self._program = program
-        self._is_used = is_used
         self._sources = sources
+        self._own = own
+        self._arcs = (caller, callee)
 
     def files(self) -> tuple[str, ...]:
         """Return the file of each function, "" of those that nobody asks for."""
@@ -166,15 +180,14 @@ class ProgramPlaces:
 
     def static_files(self) -> tuple[str, ...]:
         """Return the file of each that is known in one object file only, "" of others."""
-        files = zip(self.files(), self._is_static.tolist(), strict=True)
-        return tuple(file if is_static else "" for file, is_static in files)
-
-    @property
-    def _is_static(self) -> Flags:
+        if self._sources in (Sources.OF_NONE, Sources.OF_STATIC):
+            return self._program.symbols.files
         from gnomon.symbols import IS_STATIC
 
-        is_static: Flags = (self._program.symbols.flags & IS_STATIC) != 0
-        return is_static
+        flags = self._program.symbols.flags.tolist()
+        return tuple(
+            file if flag & IS_STATIC else "" for file, flag in zip(self.files(), flags, strict=True)
+        )
 
     @cached_property
     def _places(self) -> list[tuple[str, int]]:
@@ -183,10 +196,15 @@ class ProgramPlaces:
         from gnomon.symbols import Module, resolve
 
         symbols, sources = self._program.symbols, self._sources
-        is_wanted = self._is_used | (sources is Sources.OF_ALL)
+        n = len(symbols.names)
+        places = [("", 0)] * n
         if sources in (Sources.OF_NONE, Sources.OF_STATIC):
-            is_wanted &= self._is_static & (sources is Sources.OF_STATIC)
-        places = [("", 0)] * len(symbols.start)
+            return places
+        is_wanted = np.asarray(self._own) > 0
+        for functions in self._arcs:
+            is_wanted[np.frombuffer(functions, np.int32)] = True
+        if sources is Sources.OF_ALL:
+            is_wanted = np.ones(n, bool)
         if not is_wanted.any():
             return places
         module = Module(str(self._program.path))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gnomon.callgraph.call_profile import CallProfile, Sources
 from gnomon.callgraph.file_values import FileValues
@@ -13,6 +12,7 @@ from gnomon.errors import UsageError
 from gnomon.named_tuple import NamedTuple
 from gnomon.units import printable
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.callgraph.gmon_profile import GmonProfile
     from gnomon.store.run import Run
@@ -160,7 +160,10 @@ def gmon_input(
 
     if metric and metric.lower() != CPU_TIME.lower():
         raise UsageError(f"--metric {metric}: gmon.out files have {CPU_TIME} alone; leave it out")
-    gmon = gmon_profile(files.program, files.paths, progress, by_file=by_file)
+    gmon = gmon_profile(
+        files.program, files.paths, progress, by_file=by_file,
+        with_files=sources is Sources.OF_STATIC,
+    )  # fmt: skip
     return GraphInput(call_profile(gmon, sources), gmon.files, gmon)
 
 

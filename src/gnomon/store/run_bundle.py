@@ -26,10 +26,11 @@ from gnomon.model.schemas import ALL_SCHEMAS, REQUIRED_SCHEMAS, SAMPLES, SCHEMAS
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import function_code, kept_files
 from gnomon.store.hot_code import PackedCode, hot_code
+from gnomon.store.regular_file import open_regular
 from gnomon.store.run import Run
 from gnomon.store.run_head import HEAD, HEAD_LIMIT_BYTES, checked_head
 from gnomon.store.source_files import LIMIT_BYTES, text_that_ran
-from gnomon.store.unpacked_run import UnlinkedTables, no_room, open_regular, temporary_folder
+from gnomon.store.unpacked_run import UnlinkedTables, no_room, temporary_folder
 
 _TEXTS = "text"
 _ENTRIES_MOST = kept_files.FILES_MOST + 1000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import ALL_SCHEMAS, SCHEMAS, Cell, Schema, Table
 from gnomon.store import table_limits
 from gnomon.store.parquet_writer import ParquetWriter, TableFiles
+from gnomon.store.regular_file import open_regular
 from gnomon.store.run import Run
 
 Sink = Callable[[Schema, Sequence[Cell]], None]
@@ -146,23 +146,6 @@ class UnlinkedTables:
 def _close(numbers: Sequence[int]) -> None:
     for number in numbers:
         os.close(number)
-
-
-@contextmanager
-def open_regular(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that is one: a pipe or a device would be waited for.
-
-    Raises:
-        RunDirectoryError: it cannot be read.
-    """
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise RunDirectoryError(f"{path}: not a regular file")
-        file = path.open("rb")
-    except OSError as error:
-        raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
-    with file:
-        yield file
 
 
 @contextmanager

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
 SECONDS_MAX = 120
@@ -15,6 +13,9 @@ def fetch_debug_file(build_id: str) -> str:
 
     Servers are those of DEBUGINFOD_URLS.
     """
+    import shutil
+    import subprocess
+
     client = shutil.which("debuginfod-find")
     if client is None or not os.environ.get("DEBUGINFOD_URLS"):
         return ""

@@ -6,26 +6,28 @@ It is a process of its own: whatever a damaged file does to it, Gnomon sees a pr
 from __future__ import annotations
 
 import os
-import signal
 import struct
-import subprocess
 import sys
-from contextlib import suppress
+from functools import cached_property
 
 from gnomon.errors import GnomonError
 from gnomon.installation import LIBRARY_FOLDER
 from gnomon.named_tuple import NamedTuple
 from gnomon.symbols.frames import ModuleFrames, parse_frames
+from gnomon.symbols.piped_process import PipedProcess
 from gnomon.units import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TypeVar
+    from typing import Any, TypeVar
+
+    import numpy.typing as npt
 
     from gnomon.symbols.frames import Addresses, Numbers
 
     Got = TypeVar("Got")
+    Given = TypeVar("Given", Addresses, None)
 
 SECONDS_MAX = 60
 _PROGRAM = LIBRARY_FOLDER / "gnomon-symbols"
@@ -34,6 +36,7 @@ _QUESTION = struct.Struct("=4sII4I")
 _ANSWER = struct.Struct("=4s9I2Q")
 _CODE_ANSWER = struct.Struct("=4s7IQ")
 _SYMBOLS_ANSWER = struct.Struct("=4s7I3Q")
+_SYMBOL_WORDS, _FILE_WORD = 6, 5
 _HAS_SYMBOLS, _HAS_DEBUG = 1, 2
 _RESOLVED, _UNREADABLE, _NOT_ELF, _OTHER_BUILD = range(4)
 _NO_MEMORY = 3  # GN_EXIT_NO_MEMORY
@@ -71,27 +74,57 @@ class CodeAnswer(NamedTuple):
     function_of: list[int]
 
 
-class TextSymbols(NamedTuple):
+class TextSymbols:
     """The text symbols of a program as GNU gprof chooses them, ascending by address, n of them.
 
+    Arrays are made when somebody asks for them.
+
     Attributes:
+        records: of each start and end (uint64), flags and a number (uint32), as C has them.
         start, end: addresses in the file, uint64 each; `end` is where the next one begins.
         flags: IS_STATIC and IS_FUNCTION, uint32.
         names: as the file has them.
         titles: as people write them.
+        files: of those that are static the file of the source, if it is known and was asked for;
+            "" of others.
         machine: ELF's number of the instruction set.
         is_wide: addresses have 64 bits, else 32.
         byte_order: of the program: "<" or ">".
     """
 
-    start: Addresses
-    end: Addresses
-    flags: Numbers
-    names: tuple[str, ...]
-    titles: tuple[str, ...]
-    machine: int
-    is_wide: bool
-    byte_order: str
+    def __init__(
+        self, records: bytes, names: tuple[str, ...], titles: tuple[str, ...],
+        files: tuple[str, ...], machine: int, *, is_wide: bool, byte_order: str,
+    ) -> None:  # fmt: skip
+        self.records = records
+        self.names = names
+        self.titles = titles
+        self.files = files
+        self.machine = machine
+        self.is_wide = is_wide
+        self.byte_order = byte_order
+
+    @property
+    def start(self) -> Addresses:  # noqa: D102
+        start: Addresses = self._columns["start"]
+        return start
+
+    @property
+    def end(self) -> Addresses:  # noqa: D102
+        end: Addresses = self._columns["end"]
+        return end
+
+    @property
+    def flags(self) -> Numbers:  # noqa: D102
+        flags: Numbers = self._columns["flags"]
+        return flags
+
+    @cached_property
+    def _columns(self) -> npt.NDArray[Any]:
+        import numpy as np
+
+        symbol = np.dtype([("start", "u8"), ("end", "u8"), ("flags", "u4"), ("file", "u4")])
+        return np.frombuffer(self.records, symbol)
 
 
 class ReaderProcess:
@@ -103,7 +136,7 @@ class ReaderProcess:
 
     def __init__(self, folders: str) -> None:
         self._folders = folders
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: PipedProcess | None = None
 
     def __enter__(self) -> ReaderProcess:
         return self
@@ -130,30 +163,32 @@ class ReaderProcess:
         """
         return self._asked(b"GNCQ", (path, build_id, "", ""), addresses, self._code_answer)
 
-    def ask_text_symbols(self, path: str) -> TextSymbols:
+    def ask_text_symbols(self, path: str, *, with_files: bool = False) -> TextSymbols:
         """Return the text symbols of a program.
+
+        Args:
+            path: of its file.
+            with_files: with the source files of static ones.
 
         Raises:
             GnomonError: as `ask`, or it has no section .text.
         """
-        import numpy as np
-
-        nothing = np.zeros(0, np.uint64)
-        return self._asked(b"GNTQ", (path, "", "", ""), nothing, _text_symbols)
+        words = (path, "", "", self._folders if with_files else "")
+        return self._asked(b"GNTQ", words, None, _text_symbols)
 
     def _asked(
-        self, kind: bytes, words: Sequence[str], addresses: Addresses,
-        read: Callable[[subprocess.Popen[bytes], str, Addresses], Got],
+        self, kind: bytes, words: Sequence[str], addresses: Given,
+        read: Callable[[PipedProcess, str, Given], Got],
     ) -> Got:  # fmt: skip
         path = words[0]
-        texts = [os.fsencode(text) for text in words]
+        texts: list[bytes] = [os.fsencode(text) for text in words]
         if any(len(text) > _TEXT_MAX or b"\0" in text for text in texts):
             raise GnomonError(f"{printable(path[:200])}: no path of a file; see where it is from")
-        head = _QUESTION.pack(kind, _VERSION, len(addresses), *map(len, texts))
+        content = b"" if addresses is None else addresses.tobytes()
+        head = _QUESTION.pack(kind, _VERSION, len(content) // 8, *map(len, texts))
         try:
             process = self._running()
-            assert process.stdin is not None
-            process.stdin.write(b"".join((head, addresses.tobytes(), *texts)))
+            process.stdin.write(b"".join((head, content, *texts)))
             process.stdin.flush()
             return read(process, path, addresses)
         except (OSError, EOFError):
@@ -162,20 +197,17 @@ class ReaderProcess:
             self._end()
             raise GnomonError(f"{printable(path)}: {error}; install Gnomon again") from None
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> PipedProcess:
         if self._process is None:
             try:
-                self._process = subprocess.Popen(
-                    [os.fspath(_PROGRAM), str(SECONDS_MAX)],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                )  # fmt: skip
+                self._process = PipedProcess(_PROGRAM, str(SECONDS_MAX))
             except OSError as error:
                 raise GnomonError(
                     f"{_PROGRAM} cannot be run: {error.strerror}; install Gnomon again"
                 ) from None
         return self._process
 
-    def _answer(self, process: subprocess.Popen[bytes], path: str, addresses: Addresses) -> Answer:
+    def _answer(self, process: PipedProcess, path: str, addresses: Addresses) -> Answer:
         (magic, version, outcome, error, flags, n, n_frames, n_texts, _, _, texts_size,
          inputs_size) = _ANSWER.unpack(_read(process, _ANSWER.size))  # fmt: skip
         if (magic, version) != (b"GNSA", _VERSION):
@@ -190,9 +222,7 @@ class ReaderProcess:
         frames.has_debug = bool(flags & _HAS_DEBUG)
         return Answer(frames, tuple(inputs))
 
-    def _code_answer(
-        self, process: subprocess.Popen[bytes], path: str, addresses: Addresses
-    ) -> CodeAnswer:
+    def _code_answer(self, process: PipedProcess, path: str, addresses: Addresses) -> CodeAnswer:
         import numpy as np
 
         (magic, version, outcome, error, machine, n, n_functions, _, size) = _CODE_ANSWER.unpack(
@@ -216,6 +246,8 @@ class ReaderProcess:
 
     def _ended(self, path: str) -> str:
         """Return why the process ended while it read a module."""
+        import signal
+
         status = self._end()
         name = printable(path)
         if status == -signal.SIGALRM:
@@ -234,42 +266,37 @@ class ReaderProcess:
         process, self._process = self._process, None
         if process is None:
             return 0
-        for pipe in (process.stdin, process.stdout):
-            with suppress(OSError):  # what it did not read is lost
-                if pipe is not None:
-                    pipe.close()
         return process.wait()
 
 
-def _text_symbols(
-    process: subprocess.Popen[bytes], path: str, _addresses: Addresses
-) -> TextSymbols:
-    import numpy as np
-
-    (magic, version, outcome, error, machine, flags, n, _, _, _, size) = _SYMBOLS_ANSWER.unpack(
-        _read(process, _SYMBOLS_ANSWER.size)
+def _text_symbols(process: PipedProcess, path: str, _: None) -> TextSymbols:
+    (magic, version, outcome, error, machine, flags, n, n_files, _, _, size) = (
+        _SYMBOLS_ANSWER.unpack(_read(process, _SYMBOLS_ANSWER.size))
     )
     if (magic, version) != (b"GNTA", _VERSION):
         raise ValueError("its answer is of another version")
-    symbol = np.dtype([("start", "u8"), ("end", "u8"), ("flags", "u4"), ("zero", "u4")])
-    symbols = np.frombuffer(_read(process, symbol.itemsize * n), symbol)
+    records = _read(process, 4 * _SYMBOL_WORDS * n)
     texts = _read(process, size).decode(errors="surrogateescape").split("\0")[:-1]
     if outcome != _RESOLVED:
         raise GnomonError(_reason(path, outcome, error))
     if not flags & _HAS_TEXT:
         raise GnomonError(f"{printable(path)} has no code (section .text); name the program")
-    if len(texts) != 2 * n:
+    if len(texts) != 2 * n + n_files:
         raise ValueError("its answer is damaged: the parts do not fit together")
+    names = ("", *texts[2 * n :])
+    files = ("",) * n
+    if n_files:
+        numbers = memoryview(records).cast("I")[_FILE_WORD::_SYMBOL_WORDS]
+        files = tuple(map(names.__getitem__, numbers.tolist()))
     # Source: struct.h of Python: "=" is this machine's order.
     is_little = (sys.byteorder == "little") != bool(flags & _IS_SWAPPED)
     return TextSymbols(
-        symbols["start"], symbols["end"], symbols["flags"], tuple(texts[::2]), tuple(texts[1::2]),
-        machine, bool(flags & _IS_WIDE), "<" if is_little else ">",
+        records, tuple(texts[: 2 * n : 2]), tuple(texts[1 : 2 * n : 2]), files, machine,
+        is_wide=bool(flags & _IS_WIDE), byte_order="<" if is_little else ">",
     )  # fmt: skip
 
 
-def _read(process: subprocess.Popen[bytes], size: int) -> bytes:
-    assert process.stdout is not None
+def _read(process: PipedProcess, size: int) -> bytes:
     content = process.stdout.read(size) if size else b""
     if len(content) < size:
         raise EOFError

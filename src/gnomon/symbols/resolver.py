@@ -105,13 +105,23 @@ def code_of(
     return answers, failed
 
 
-def text_symbols(path: str) -> TextSymbols:
+def text_symbols(path: str, *, with_files: bool = False) -> TextSymbols:
     """Return the text symbols of a program, as GNU gprof chooses them.
+
+    Args:
+        path: of its file.
+        with_files: with the source files of those that are known in one object file only; without
+            them where debug information is too much, or is damaged.
 
     Raises:
         GnomonError: it cannot be read, or has no code.
     """
     with ReaderProcess(DEBUG_FOLDERS) as reader:
+        try:
+            return reader.ask_text_symbols(path, with_files=with_files)
+        except GnomonError:
+            if not with_files:
+                raise
         return reader.ask_text_symbols(path)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,6 +23,8 @@ def own_vdso() -> Iterator[str]:
     Raises:
         GnomonError: this process has none.
     """
+    import tempfile
+
     try:
         match = _MAPPING.search(Path("/proc/self/maps").read_text())
         if match is None:

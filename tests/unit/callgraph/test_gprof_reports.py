@@ -12,7 +12,7 @@ from profiled_programs import build, gprof, profile
 
 from gnomon.cli.main import main
 from gnomon.store.profile_files.gmon import function_times, gmon_sum
-from gnomon.store.profile_files.gmon.gmon_file import GmonFile, Histogram
+from gnomon.store.profile_files.gmon.gmon_file import GmonArrays, Histogram
 
 OPTIONS = (
     (), ("-z",), ("-e", "even"), ("-E", "leaf"), ("-f", "middle"), ("-F", "middle"),
@@ -86,6 +86,27 @@ def test_several_files_and_their_sum(
         assert gnomon(capsys, program, [theirs], *asked) == text
 
 
+def test_bins_between_the_code_and_what_follows_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = build(tmp_path)
+    own = function_times.program_of(program)
+    start = dict(zip(own.symbols.names, own.symbols.start.tolist(), strict=True))
+    # The last symbol, such as _fini, begins behind the section .text, where all others end.
+    low = int(own.symbols.start[0])
+    nothing = np.zeros(0, np.uint64)
+    for size in (500, 18_000):
+        bins = np.array([0, 3, 0, 65535, 7], np.uint32)
+        arrays = GmonArrays(
+            own.layout, (Histogram(low, low + size, 100, "seconds", "s", bins),),
+            np.array([start["main"] + 8], np.uint64), np.array([start["leaf"]], np.uint64),
+            np.array([3], np.int64), nothing, nothing.astype(np.int64),
+        )  # fmt: skip
+        file = tmp_path / f"gmon.{size}"
+        file.write_bytes(gmon_sum.gmon_bytes(arrays))
+        assert gnomon(capsys, program, [file]) == gprof(program, [file])
+
+
 N_FUNCTIONS = 40
 
 
@@ -101,7 +122,7 @@ def many_functions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(folder, source=f"{functions}int main(void) {{ return 0; }}\n")
 
 
-def random_file(program: Path, seed: int) -> GmonFile:
+def random_file(program: Path, seed: int) -> GmonArrays:
     """Return a synthesised file of a program, whose calls go wherever chance has it."""
     chance = random.Random(seed)
     own = function_times.program_of(program)
@@ -131,7 +152,7 @@ def random_file(program: Path, seed: int) -> GmonFile:
         bins[chance.randrange(n_bins)] += chance.choice((1, 1, 3, 17, 250))
     histogram = Histogram(low, high, chance.choice((100, 100, 1000)), "seconds", "s", bins)
     nothing = np.zeros(0, np.uint64)
-    return GmonFile(
+    return GmonArrays(
         own.layout, (histogram,), np.array(callers, np.uint64), np.array(callees, np.uint64),
         np.array(counts, np.int64), nothing, nothing.astype(np.int64),
     )  # fmt: skip

@@ -24,6 +24,7 @@ from gnomon.store.profile_files.gmon import function_times, gmon_sum
 from gnomon.store.profile_files.gmon.gmon_file import (
     BSD44_VERSION,
     LAYOUTS,
+    GmonArrays,
     GmonFile,
     Histogram,
     Layout,
@@ -36,10 +37,10 @@ FILE = Path("gmon.out")
 BINS = [0, 3, 0, 65535, 7]
 
 
-def synthesised(layout: Layout) -> GmonFile:
+def synthesised(layout: Layout) -> GmonArrays:
     low = 0x40_1000
     histogram = Histogram(low, low + 20, 100, "seconds", "s", np.array(BINS, np.uint32))
-    return GmonFile(
+    return GmonArrays(
         layout, (histogram,), np.array([low, low + 8], np.uint64),
         np.array([low + 4, low], np.uint64), np.array([5, 1 << 31], np.int64),
         np.array([low + 12], np.uint64), np.array([9], np.int64),
@@ -60,7 +61,12 @@ def bsd(layout: Layout, *, has_version: bool) -> bytes:
     return head + version + struct.pack(f"{order}5H", *BINS) + arcs
 
 
-def same(one: GmonFile, other: GmonFile) -> bool:
+def read(arrays: GmonArrays) -> GmonFile:
+    """Return what a file that holds this is read as."""
+    return parse(FILE, gmon_sum.gmon_bytes(arrays), arrays.layout)
+
+
+def same(one: GmonFile, other: GmonFile | GmonArrays) -> bool:
     """Return whether two files hold the same but for basic blocks."""
     return (
         [(*h[:5], h.bins.tolist()) for h in one.histograms]
@@ -77,18 +83,18 @@ def test_every_width_and_byte_order(layout: Layout) -> None:
     content = gmon_sum.gmon_bytes(whole)
     assert is_gmon(content)
     for given in (layout, None):
-        read = parse(FILE, content, given)
-        assert same(read, whole)
-        assert read.block_addresses.tolist() == whole.block_addresses.tolist()
-        assert read.block_counts.tolist() == [9]
+        gmon = parse(FILE, content, given)
+        assert same(gmon, whole)
+        assert gmon.block_addresses.tolist() == whole.block_addresses.tolist()
+        assert gmon.block_counts.tolist() == [9]
     for has_version in (False, True):
         content = bsd(layout, has_version=has_version)
         # BSD's old form looks like nothing.
         assert is_gmon(content) == has_version
         for given in (layout, None):
-            read = parse(FILE, content, given)
-            assert same(read, whole)
-            assert read.says_rate == has_version
+            gmon = parse(FILE, content, given)
+            assert same(gmon, whole)
+            assert gmon.says_rate == has_version
 
 
 def test_blocks_of_version_0() -> None:
@@ -97,21 +103,20 @@ def test_blocks_of_version_0() -> None:
         for count, address in ((7, 0x1000), (1, 0x1010))
     )
     content = b"gmon" + struct.pack("<I12xBI", 0, 2, 2) + b"file.c\0" + blocks
-    read = parse(FILE, content)
-    assert read.block_addresses.tolist() == [0x1000, 0x1010]
-    assert read.block_counts.tolist() == [7, 1]
+    gmon = parse(FILE, content)
+    assert gmon.block_addresses.tolist() == [0x1000, 0x1010]
+    assert gmon.block_counts.tolist() == [7, 1]
 
 
 def test_counts_that_are_too_large_for_a_record() -> None:
-    whole = synthesised(LAYOUTS[0])
+    whole = read(synthesised(LAYOUTS[0]))
     adding = gmon_sum.GmonSum(FILE, whole)
     for _ in range(3):
         adding.add(FILE, whole)
     total = adding.file()
     assert total.histograms[0].bins.tolist() == [4 * count for count in BINS]
     assert total.counts.tolist() == [20, 1 << 33]
-    read = gmon_sum.checked(parse(FILE, gmon_sum.gmon_bytes(total)), FILE)
-    assert same(read, total)
+    assert same(gmon_sum.checked(read(total.arrays()), FILE), total)
 
 
 def test_arcs_of_several_files_in_any_order() -> None:
@@ -131,7 +136,7 @@ def test_arcs_of_several_files_in_any_order() -> None:
             expected[caller, callee] = expected.get((caller, callee), 0) + count
         columns = [list(column) for column in zip(*arcs, strict=True)] or [[], [], []]
         files.append(
-            GmonFile(
+            GmonArrays(
                 layout, (), np.array(columns[0], np.uint64), np.array(columns[1], np.uint64),
                 np.array(columns[2], np.int64), nothing, nothing.astype(np.int64),
             )
@@ -140,9 +145,9 @@ def test_arcs_of_several_files_in_any_order() -> None:
             files.append(files[-1])
             for caller, callee, count in arcs:
                 expected[caller, callee] += count
-    adding = gmon_sum.GmonSum(FILE, files[0])
+    adding = gmon_sum.GmonSum(FILE, read(files[0]))
     for file in files[1:]:
-        adding.add(FILE, file)
+        adding.add(FILE, read(file))
     total = adding.file()
     pairs = list(zip(total.callers.tolist(), total.callees.tolist(), strict=True))
     assert pairs == list(expected)
@@ -190,10 +195,11 @@ def test_files_of_other_programs_are_not_added() -> None:
         "not of seconds": first._replace(unit="misses", letter="m"),
     }
     for said, other in others.items():
+        adding = gmon_sum.GmonSum(FILE, read(whole))
         with pytest.raises(RunDirectoryError, match=said):
-            gmon_sum.GmonSum(FILE, whole).add(FILE, whole._replace(histograms=(other,)))
+            adding.add(FILE, read(whole._replace(histograms=(other,))))
     with pytest.raises(RunDirectoryError, match="another width or byte order"):
-        gmon_sum.GmonSum(FILE, whole).add(FILE, synthesised(LAYOUTS[2]))
+        gmon_sum.GmonSum(FILE, read(whole)).add(FILE, read(synthesised(LAYOUTS[2])))
 
 
 @pytest.fixture(scope="module")

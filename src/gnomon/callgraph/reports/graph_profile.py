@@ -10,6 +10,7 @@ from gnomon.callgraph.reports.shown_unit import shown_unit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from gnomon.callgraph.call_graph import CallGraph
@@ -34,8 +35,10 @@ FIELDS = """
 """
 
 
-def graph_text(graph: CallGraph, *, with_unused: bool = False, with_fields: bool = False) -> str:
-    """Return the call graph profile.
+def graph_pieces(
+    graph: CallGraph, *, with_unused: bool = False, with_fields: bool = False
+) -> Iterator[str]:
+    """Yield the call graph profile, some entries at a time.
 
     Args:
         graph: the graph.
@@ -54,9 +57,13 @@ def graph_text(graph: CallGraph, *, with_unused: bool = False, with_fields: bool
     else:
         granularity = f"{start} no time propagated"
         counted = 1.0
-    head = f"{'':24}Call graph\n\n\n{granularity}\n\n{_COLUMNS}\n"
-    entries = graph.core.graph_text(counted, unit.divisor, with_unused)
-    return head + entries + (FIELDS if with_fields else "")
+    yield f"{'':24}Call graph\n\n\n{granularity}\n\n{_COLUMNS}\n"
+    begin, n_nodes = 0, graph.core.n_nodes()
+    while begin < n_nodes:
+        entries, begin = graph.core.graph_text(begin, counted, unit.divisor, with_unused)
+        yield entries
+    if with_fields:
+        yield FIELDS
 
 
 def graph_data(graph: CallGraph, *, with_unused: bool = False) -> list[dict[str, Any]]:

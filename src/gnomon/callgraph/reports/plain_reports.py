@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
     from gnomon.callgraph.call_graph import CallGraph
 
 PLAIN_REPORTS = {
@@ -36,9 +38,9 @@ def report_text(
 
         return flat_text(graph, with_unused=with_unused, with_fields=with_fields)
     if name == "graph":
-        from gnomon.callgraph.reports.graph_profile import graph_text
+        from gnomon.callgraph.reports.graph_profile import graph_pieces
 
-        return graph_text(graph, with_unused=with_unused, with_fields=with_fields)
+        return "".join(graph_pieces(graph, with_unused=with_unused, with_fields=with_fields))
     if name == "index":
         from gnomon.callgraph.reports.function_index import index_text
 
@@ -50,6 +52,17 @@ def report_text(
     from gnomon.callgraph.reports.library_statistics import library_text
 
     return library_text(graph)
+
+
+def report_pieces(
+    graph: CallGraph, name: str, *, with_unused: bool = False, with_fields: bool = True
+) -> Iterable[str]:
+    """Return a report as `report_text` does, in pieces of whole lines."""
+    if name != "graph":
+        return (report_text(graph, name, with_unused=with_unused, with_fields=with_fields),)
+    from gnomon.callgraph.reports.graph_profile import graph_pieces
+
+    return graph_pieces(graph, with_unused=with_unused, with_fields=with_fields)
 
 
 def report_data(graph: CallGraph, name: str, *, with_unused: bool = False) -> list[dict[str, Any]]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
-from typing import TYPE_CHECKING, Any
+from itertools import chain
 
-from gnomon.callgraph.reports.plain_reports import REPORTS, report_data, report_text
+from gnomon.callgraph.reports.plain_reports import REPORTS, report_data, report_pieces
 from gnomon.cli.terminal.argument_help import Parser, add_report_options
 from gnomon.cli.terminal.streams import format_of, write_report
-from gnomon.csv_text import csv_of
 from gnomon.errors import UsageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from typing import Any
 
     from gnomon.callgraph.call_graph import CallGraph
     from gnomon.callgraph.call_profile import Sources
@@ -122,17 +122,21 @@ def print_reports(arguments: argparse.Namespace, selection: Selection) -> int:
         GnomonError: a file cannot be read or written.
     """
     from gnomon.callgraph.call_graph import call_graph
-    from gnomon.callgraph.inputs import read_inputs
-    from gnomon.capabilities import readers
+    from gnomon.callgraph.inputs import gmon_files, gmon_input, read_inputs
     from gnomon.cli.terminal.progress import file_progress
 
     reports = _reports(arguments)
     if arguments.functions and "statistics" not in reports:
         raise UsageError("--function goes with --report statistics")
-    read = read_inputs(
-        arguments.files, readers(), arguments.metric, file_progress,
-        by_file="statistics" in reports, sources=_sources(arguments, selection),
-    )  # fmt: skip
+    by_file, sources = "statistics" in reports, _sources(arguments, selection)
+    gmon = gmon_files(arguments.files)
+    if gmon is not None:
+        read = gmon_input(gmon, arguments.metric, file_progress, by_file=by_file, sources=sources)
+    else:
+        from gnomon.capabilities import readers
+
+        read = read_inputs(arguments.files, readers(), arguments.metric, file_progress,
+                           by_file=by_file)  # fmt: skip
     if arguments.sum:
         write_sum(read)
     if not reports:
@@ -142,12 +146,17 @@ def print_reports(arguments: argparse.Namespace, selection: Selection) -> int:
         profile = profile.mangled()
     graph = call_graph(profile, selection)
     kind = format_of(arguments.output, as_json=arguments.json)
+    text: str | Iterable[str]
     if kind == "json":
+        import json
+
         text = json.dumps(_data(arguments, reports, graph, read), indent=2) + "\n"
     elif kind == "csv":
+        from gnomon.csv_text import csv_of
+
         text = csv_of(_rows(arguments, reports, graph, read))
     else:
-        text = "\n".join(_text(arguments, name, graph, read) for name in reports)
+        text = _between(_pieces(arguments, name, graph, read) for name in reports)
     write_report(arguments.output, text)
     return 0
 
@@ -156,10 +165,11 @@ def _sources(arguments: argparse.Namespace, selection: Selection) -> Sources:
     """Return of which functions reports show the source; names of functions may have a file."""
     from gnomon.callgraph.call_profile import Sources
 
+    # FILE:NAME is looked for in the files of functions.
     names = (*selection.hidden, *selection.dropped, *selection.shown, *selection.counted,
              *arguments.functions)  # fmt: skip
     kind = format_of(arguments.output, as_json=arguments.json)
-    if kind not in ("json", "csv") and not names and not arguments.with_unused:
+    if kind == "text" and not any(":" in name for name in names):
         return Sources.OF_STATIC if "index" in _reports(arguments) else Sources.OF_NONE
     return Sources.OF_ALL if arguments.with_unused else Sources.OF_USED
 
@@ -193,14 +203,24 @@ def write_sum(read: GraphInput) -> None:
     write_bytes([sum_bytes(read.gmon)], _SUM)
 
 
-def _text(arguments: argparse.Namespace, name: str, graph: CallGraph, read: GraphInput) -> str:
+def _between(reports: Iterable[Iterable[str]]) -> Iterable[str]:
+    """Return the pieces of reports with an empty line between two."""
+    pieces: list[Iterable[str]] = []
+    for report in reports:
+        pieces += [("\n",), report]
+    return chain.from_iterable(pieces[1:])
+
+
+def _pieces(
+    arguments: argparse.Namespace, name: str, graph: CallGraph, read: GraphInput
+) -> Iterable[str]:
     if name != "statistics":
-        return report_text(
+        return report_pieces(
             graph, name, with_unused=arguments.with_unused, with_fields=not arguments.brief
         )
     from gnomon.callgraph.reports.function_statistics import statistics_text
 
-    return statistics_text(graph, read.files, _functions(arguments, graph))
+    return (statistics_text(graph, read.files, _functions(arguments, graph)),)
 
 
 def _data(

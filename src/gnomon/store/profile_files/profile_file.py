@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-import zlib
 from collections.abc import Sequence
-from pathlib import Path
-from typing import IO, Any, NoReturn
 
 from gnomon.errors import RunDirectoryError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import IO, Any, NoReturn
 
 GZIP = b"\x1f\x8b"
 _AT_ONCE_BYTES = 1 << 20
@@ -72,6 +73,8 @@ def head(
 
 def words(command: str) -> list[str]:
     """Return the arguments of a command that Gnomon wrote as one line; other text is one."""
+    import shlex
+
     try:
         return shlex.split(command) or [command]
     except ValueError:
@@ -105,6 +108,8 @@ def whole_content(
 
 def _unpacked(path: Path, packed: bytes, format_name: str, most: int) -> bytes:
     """Return what gzip has packed, members one after the other; no more than one byte too much."""
+    import zlib
+
     pieces: list[bytes] = []
     size = 0
     begin = 0

@@ -8,8 +8,9 @@ from typing import IO, Any
 
 from gnomon.model.tables import SCHEMAS, Cell, Schema, Table
 from gnomon.named_tuple import NamedTuple
+from gnomon.store.regular_file import open_regular
 from gnomon.store.run import Run
-from gnomon.store.unpacked_run import Sink, open_regular, unpacked_run
+from gnomon.store.unpacked_run import Sink, unpacked_run
 from gnomon.store.viz.reader import parse
 
 

@@ -6,20 +6,18 @@ or callee is in no function of the program, such as the call of main, is left ou
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 from gnomon.errors import GnomonError, RunDirectoryError
 from gnomon.named_tuple import NamedTuple
+from gnomon.store.profile_files.gmon import _gmon
 from gnomon.store.profile_files.gmon.gmon_file import Layout
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gnomon.model.array_types import Floats, Ints, Longs
-    from gnomon.store.profile_files.gmon.gmon_file import Addresses, GmonFile, Histogram
-    from gnomon.symbols import TextSymbols
+    from pathlib import Path
 
-_UNIT = 2
-"""Bytes; gprof counts addresses so."""
+    from gnomon.model.array_types import Floats, Ints, Longs
+    from gnomon.store.profile_files.gmon.gmon_file import GmonFile, Histogram
+    from gnomon.symbols import TextSymbols
 
 
 class Program(NamedTuple):
@@ -52,8 +50,12 @@ class FunctionArcs(NamedTuple):
     counts: Longs
 
 
-def program_of(path: Path) -> Program:
+def program_of(path: Path, *, with_files: bool = False) -> Program:
     """Return a program with its functions.
+
+    Args:
+        path: of its file.
+        with_files: and the source files of those that are known in one object file only.
 
     Raises:
         RunDirectoryError: it cannot be read, is no program, or has no names.
@@ -61,10 +63,10 @@ def program_of(path: Path) -> Program:
     from gnomon.symbols import text_symbols
 
     try:
-        symbols = text_symbols(str(path))
+        symbols = text_symbols(str(path), with_files=with_files)
     except GnomonError as error:
         raise RunDirectoryError(str(error)) from None
-    if not len(symbols.start):
+    if not symbols.names:
         raise RunDirectoryError(
             f"{path}: it has no names of functions; name the program as it was before strip"
         )
@@ -72,14 +74,8 @@ def program_of(path: Path) -> Program:
 
 
 def shift_of(program: Program, file: GmonFile) -> int:
-    """Return what is to be taken from addresses of a file: where the program was loaded.
-
-    C libraries that do not take it from them themselves write the addresses of the process.
-    """
-    symbols = program.symbols
-    begin, end = int(symbols.start[0]), int(symbols.end.max())
-    lowest = min((one.low for one in file.histograms), default=0)
-    return lowest - begin // 4096 * 4096 if lowest >= end and begin < lowest else 0
+    """Return what is to be taken from addresses of a file: where the program was loaded."""
+    return file.core.shift(program.symbols.records)
 
 
 class BinParts(NamedTuple):
@@ -108,64 +104,33 @@ def function_times(program: Program, file: GmonFile, shift: int) -> Floats:
     """
     import numpy as np
 
-    n = len(program.symbols.start)
-    times = np.zeros(n)
-    for histogram in file.histograms:
-        parts = bin_parts(program, histogram, shift)
-        # In the order of addresses, as gprof adds them: sums of fractions depend on it.
-        times += np.bincount(parts.function, parts.times, minlength=n)
-    return times
+    return np.frombuffer(file.core.function_times(program.symbols.records, shift))
 
 
 def bin_parts(program: Program, histogram: Histogram, shift: int) -> BinParts:
     """Return what functions have of the bins of a histogram."""
     import numpy as np
 
-    symbols = program.symbols
-    bins = np.flatnonzero(histogram.bins)
-    if not len(bins):
-        nothing = np.zeros(0, np.int64)
-        return BinParts(nothing, nothing, nothing, np.zeros(0))
-    low = max(histogram.low - shift, 0) // _UNIT
-    scale = ((histogram.high - histogram.low) // _UNIT) / len(histogram.bins)
-    first = low + (scale * bins).astype(np.int64)
-    end = low + (scale * (bins + 1)).astype(np.int64)
-    starts = (symbols.start // np.uint64(_UNIT)).astype(np.int64)
-    ends = np.append(starts[1:], int(symbols.end[-1]) // _UNIT)
-    # Of each bin the functions from the one that holds its begin to the one that holds its end.
-    begin_of = np.searchsorted(ends, first, side="right")
-    n = np.maximum(np.searchsorted(starts, end, side="left") - begin_of, 0)
-    row = np.repeat(np.arange(len(bins)), n)
-    function = np.repeat(begin_of - (np.cumsum(n) - n), n) + np.arange(n.sum())
-    begin = np.maximum(first[row], starts[function])
-    overlap = np.maximum(np.minimum(end[row], ends[function]) - begin, 0)
-    times = overlap * histogram.bins[bins[row]] / scale
-    is_part = overlap > 0
-    return BinParts(function[is_part], begin[is_part] * _UNIT, bins[row[is_part]], times[is_part])
+    row = np.dtype([("function", "u4"), ("bin", "u4"), ("address", "u8"), ("times", "f8")])
+    bins = np.ascontiguousarray(histogram.bins, np.uint32)
+    parts = np.frombuffer(
+        _gmon.bin_parts(
+            program.symbols.records, histogram.low, histogram.high, bins.tobytes(), shift
+        ),
+        row,
+    )
+    return BinParts(
+        parts["function"].astype(np.int64), parts["address"].astype(np.int64),
+        parts["bin"].astype(np.int64), parts["times"],
+    )  # fmt: skip
 
 
 def function_arcs(program: Program, file: GmonFile, shift: int) -> FunctionArcs:
     """Return the arcs between functions of the program."""
     import numpy as np
 
-    caller = _functions_at(program.symbols, file.callers, shift)
-    callee = _functions_at(program.symbols, file.callees, shift)
-    is_kept = (caller >= 0) & (callee >= 0)
-    caller, callee, counts = caller[is_kept], callee[is_kept], file.counts[is_kept]
-    key = caller.astype(np.int64) * len(program.symbols.start) + callee
-    _, first, group = np.unique(key, return_index=True, return_inverse=True)
-    sums = np.zeros(len(first), np.int64)
-    np.add.at(sums, group, counts)
-    by_place = np.argsort(first, kind="stable")
-    place = first[by_place]
-    return FunctionArcs(caller[place], callee[place], sums[by_place])
-
-
-def _functions_at(symbols: TextSymbols, addresses: Addresses, shift: int) -> Ints:
-    """Return the position of the function that each address is in, -1 for none."""
-    import numpy as np
-
-    own = addresses - np.uint64(shift)
-    position = np.searchsorted(symbols.start, own, side="right").astype(np.int32) - 1
-    is_inside = (position >= 0) & (own < symbols.end[np.maximum(position, 0)])
-    return np.where(is_inside, position, -1).astype(np.int32)
+    caller, callee, counts = file.core.function_arcs(program.symbols.records, shift)
+    return FunctionArcs(
+        np.frombuffer(caller, np.int32), np.frombuffer(callee, np.int32),
+        np.frombuffer(counts, np.int64),
+    )  # fmt: skip

@@ -17,7 +17,8 @@ from gnomon.store.profile_files.gmon import function_times, gmon_sum
 from gnomon.store.profile_files.gmon.gmon_file import FORMAT, SECONDS, parse
 from gnomon.store.profile_files.gmon.program_search import program_beside
 from gnomon.store.profile_files.stack_tables import ROOT, Frame, Place, Quantity, StackTables
-from gnomon.store.unpacked_run import open_regular, run_of_tables
+from gnomon.store.regular_file import open_regular
+from gnomon.store.unpacked_run import run_of_tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from gnomon.errors import RunDirectoryError
 from gnomon.store.profile_files.gmon import function_times
 from gnomon.store.profile_files.gmon.gmon_file import FORMAT, parse
 from gnomon.store.profile_files.profile_file import whole_content
-from gnomon.store.unpacked_run import open_regular
+from gnomon.store.regular_file import open_regular
 
 if TYPE_CHECKING:
     from gnomon.store.profile_files.gmon.function_times import Program
@@ -79,8 +79,6 @@ def _programs(folder: Path) -> Iterator[Program]:
 
 def _fits(program: Program, gmon: GmonFile) -> bool:
     """Return whether a file is of the range of a program's code, and its calls are of it."""
-    import numpy as np
-
     symbols = program.symbols
     if program.layout != gmon.layout or not gmon.histograms:
         return False
@@ -89,7 +87,6 @@ def _fits(program: Program, gmon: GmonFile) -> bool:
     high = max(one.high for one in gmon.histograms) - shift
     if not low <= int(symbols.start[0]) < high:
         return False
-    callees = gmon.callees - np.uint64(shift)
     # A call counter is asked with the address behind its own call, within the function.
     arcs = function_times.function_arcs(program, gmon, shift)
-    return not len(callees) or len(arcs.counts) > 0
+    return not len(gmon.callees) or len(arcs.counts) > 0

@@ -5,19 +5,17 @@ GNU gprof writes arcs by the line of the source that they are from, and of a lin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from gnomon.store.profile_files.gmon.gmon_file import GmonFile
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.model.array_types import Longs
     from gnomon.store.profile_files.gmon.function_times import Program
+    from gnomon.store.profile_files.gmon.gmon_file import GmonArrays
 
 _ADDRESSES_MOST = 4_000_000
 """Of code that is looked at: of larger programs arcs stand in the order of their addresses."""
 
 
-def in_sum_order(file: GmonFile, program: Program, shift: int) -> GmonFile:
+def in_sum_order(file: GmonArrays, program: Program, shift: int) -> GmonArrays:
     """Return a file with its arcs in the order in which GNU gprof writes them.
 
     Args:
@@ -35,7 +33,7 @@ def in_sum_order(file: GmonFile, program: Program, shift: int) -> GmonFile:
     )
 
 
-def _line_begins(file: GmonFile, program: Program, shift: int) -> Longs:
+def _line_begins(file: GmonArrays, program: Program, shift: int) -> Longs:
     """Return where the code of the line begins that each call is in; without lines, the call."""
     import numpy as np
 
