@@ -22,7 +22,7 @@ static size_t put_name(const struct index_report *report, uint32_t node)
 
 	if (node >= n) {
 		gn_put_string(text, "<cycle ");
-		gn_put_integer(text, (int64_t)node - n + 1, 0);
+		gn_put_integer(text, (int64_t)node - n + 1);
 		gn_put_string(text, ">");
 		return text->size - begin;
 	}
@@ -40,15 +40,14 @@ static size_t put_name(const struct index_report *report, uint32_t node)
 /* The index of a node, on the right of its column. */
 static size_t put_index(const struct index_report *report, uint32_t node, size_t column, size_t end)
 {
-	char digits[32];
-	struct gn_report_text index = {.bytes = digits, .room = sizeof(digits)};
+	char index[GN_NODE_INDEX_BYTES];
+	const size_t size = (size_t)(gn_write_node_index(index, report->graph, node) - index);
 
-	gn_put_node_index(&index, report->graph, node);
-	column += index.size;
+	column += size;
 	if (column < end)
 		gn_put_blanks(report->text, end - column);
 	gn_put_blanks(report->text, 1);
-	gn_put_bytes(report->text, index.bytes, index.size);
+	gn_put_bytes(report->text, index, size);
 	gn_put_blanks(report->text, 1);
 	return column > end ? column : end;
 }
@@ -58,7 +57,7 @@ int gn_put_function_index(struct gn_report_text *text, const struct gn_call_grap
 			  bool with_unused, bool has_paths)
 {
 	const struct index_report report = {text, graph, titles, files};
-	struct gn_listed nodes;
+	struct gn_listed nodes = {0};
 	uint32_t n_rows;
 
 	if (gn_list_index(&nodes, graph, with_unused, has_paths) < 0)
@@ -74,6 +73,6 @@ int gn_put_function_index(struct gn_report_text *text, const struct gn_call_grap
 		}
 		gn_put_string(text, "\n");
 	}
-	free(nodes.numbers);
+	gn_listed_free(&nodes);
 	return text->has_failed ? -ENOMEM : 0;
 }

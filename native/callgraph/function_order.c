@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* What is sorted by: smaller ones come first, those that are equal as they are numbered. */
-struct key {
+struct gn_sort_key {
 	double value;
 	int64_t calls;
 	const struct gn_label *name;
@@ -25,7 +25,7 @@ static int compare_names(const struct gn_label *one, const struct gn_label *othe
 
 static int compare(const void *a, const void *b)
 {
-	const struct key *one = a, *other = b;
+	const struct gn_sort_key *one = a, *other = b;
 
 	if (one->group != other->group)
 		return one->group < other->group ? -1 : 1;
@@ -51,7 +51,7 @@ static int64_t negated(int64_t calls)
 }
 
 /* Most functions have few arcs: for these qsort(), which copies, takes longer than the rest. */
-static void sort(struct key *keys, uint32_t n)
+static void sort(struct gn_sort_key *keys, uint32_t n)
 {
 	enum { FEW = 12 };
 
@@ -60,7 +60,7 @@ static void sort(struct key *keys, uint32_t n)
 		return;
 	}
 	for (uint32_t i = 1; i < n; i++) {
-		const struct key moved = keys[i];
+		const struct gn_sort_key moved = keys[i];
 		uint32_t to = i;
 
 		for (; to && compare(&moved, &keys[to - 1]) < 0; to--)
@@ -69,40 +69,52 @@ static void sort(struct key *keys, uint32_t n)
 	}
 }
 
-static struct key *room_for_keys(size_t n)
+/* Keys for so many to be listed; NULL without memory. */
+static struct gn_sort_key *room_for(struct gn_listed *listed, uint32_t n)
 {
-	return gn_zeroed(n, sizeof(struct key));
+	listed->n = 0;
+	if (!listed->keys || n > listed->room) {
+		const uint32_t room = n + n / 2 + 16;
+
+		gn_listed_free(listed);
+		listed->numbers = gn_zeroed(room, sizeof(*listed->numbers));
+		listed->keys = gn_zeroed(room, sizeof(*listed->keys));
+		if (!listed->numbers || !listed->keys) {
+			gn_listed_free(listed);
+			return NULL;
+		}
+		listed->room = room;
+	}
+	return listed->keys;
 }
 
-/* Sort keys, of which a list is made; they are freed. NULL stands for no memory. */
-static int list_sorted(struct gn_listed *listed, struct key *keys, uint32_t n)
+static int list_sorted(struct gn_listed *listed, uint32_t n)
 {
-	*listed = (struct gn_listed){.numbers = gn_zeroed(n, sizeof(uint32_t))};
-	if (!keys || !listed->numbers) {
-		free(keys);
-		free(listed->numbers);
-		listed->numbers = NULL;
-		return -ENOMEM;
-	}
-	sort(keys, n);
+	sort(listed->keys, n);
 	for (; listed->n < n; listed->n++)
-		listed->numbers[listed->n] = keys[listed->n].number;
-	free(keys);
+		listed->numbers[listed->n] = listed->keys[listed->n].number;
 	return 0;
 }
 
-/* Source: GNU gprof 2.40. */
-const char *const gn_profiling_names[] = {
-	"_gprof_mcount", "mcount",   "_mcount",	 "__mcount", "__mcount_internal",
-	"__mcleanup",	 "<locore>", "<hicore>", NULL,
-};
+void gn_listed_free(struct gn_listed *listed)
+{
+	free(listed->numbers);
+	free(listed->keys);
+	*listed = (struct gn_listed){0};
+}
 
 bool gn_is_of_profiling(const struct gn_label *name)
 {
+	/* Source: GNU gprof 2.40. */
+	static const char *const names[] = {
+		"_gprof_mcount",     "mcount",	   "_mcount",  "__mcount",
+		"__mcount_internal", "__mcleanup", "<locore>", "<hicore>",
+	};
+
 	if (!name->size || !strchr("_m<", name->bytes[0]))
 		return false;
-	for (const char *const *own = gn_profiling_names; *own; own++)
-		if (strlen(*own) == name->size && !memcmp(*own, name->bytes, name->size))
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strlen(names[i]) == name->size && !memcmp(names[i], name->bytes, name->size))
 			return true;
 	return false;
 }
@@ -111,13 +123,17 @@ int gn_number_nodes(struct gn_call_graph *graph)
 {
 	const struct gn_call_profile *profile = graph->profile;
 	enum { CYCLE, FUNCTION, WITH_UNDERSCORE };
-	struct key *keys = room_for_keys(graph->n_nodes);
-	struct gn_listed listed;
+	struct gn_listed listed = {0};
+	struct gn_sort_key *keys = room_for(&listed, graph->n_nodes);
 
-	for (uint32_t node = 0; keys && node < graph->n_nodes; node++) {
-		keys[node].value = -(graph->own[node] + graph->children[node]);
-		keys[node].number = node;
-		keys[node].kind = CYCLE;
+	if (!keys)
+		return -ENOMEM;
+	for (uint32_t node = 0; node < graph->n_nodes; node++) {
+		keys[node] = (struct gn_sort_key){
+			.value = -(graph->own[node] + graph->children[node]),
+			.number = node,
+			.kind = CYCLE,
+		};
 		if (node >= profile->n_functions)
 			continue;
 		keys[node].name = &profile->names[node];
@@ -126,33 +142,34 @@ int gn_number_nodes(struct gn_call_graph *graph)
 					  ? WITH_UNDERSCORE
 					  : FUNCTION;
 	}
-	if (list_sorted(&listed, keys, graph->n_nodes) < 0)
-		return -ENOMEM;
+	list_sorted(&listed, graph->n_nodes);
 	for (uint32_t i = 0; i < listed.n; i++) {
 		graph->by_index[i] = (int32_t)listed.numbers[i];
 		graph->index[listed.numbers[i]] = (int32_t)i + 1;
 	}
-	free(listed.numbers);
+	gn_listed_free(&listed);
 	return 0;
 }
 
 int gn_list_flat(struct gn_listed *listed, const struct gn_call_graph *graph, bool with_unused)
 {
 	const struct gn_call_profile *profile = graph->profile;
-	struct key *keys = room_for_keys(profile->n_functions);
+	struct gn_sort_key *keys = room_for(listed, profile->n_functions);
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; keys && i < profile->n_functions; i++) {
+	if (!keys)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < profile->n_functions; i++) {
 		if (!with_unused && profile->own[i] == 0 && graph->shares.calls[i] <= 0)
 			continue;
 		if (gn_is_of_profiling(&profile->names[i]))
 			continue;
-		keys[n++] = (struct key){.value = -profile->own[i],
-					 .calls = negated(graph->shares.calls[i]),
-					 .name = &profile->names[i],
-					 .number = i};
+		keys[n++] = (struct gn_sort_key){.value = -profile->own[i],
+						 .calls = negated(graph->shares.calls[i]),
+						 .name = &profile->names[i],
+						 .number = i};
 	}
-	return list_sorted(listed, keys, n);
+	return list_sorted(listed, n);
 }
 
 bool gn_has_entry(const struct gn_call_graph *graph, uint32_t node, bool with_unused)
@@ -164,8 +181,7 @@ bool gn_has_entry(const struct gn_call_graph *graph, uint32_t node, bool with_un
 
 int gn_list_entries(struct gn_listed *listed, const struct gn_call_graph *graph, bool with_unused)
 {
-	*listed = (struct gn_listed){.numbers = gn_zeroed(graph->n_nodes, sizeof(uint32_t))};
-	if (!listed->numbers)
+	if (!room_for(listed, graph->n_nodes))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < graph->n_nodes; i++)
 		if (gn_has_entry(graph, (uint32_t)graph->by_index[i], with_unused))
@@ -178,19 +194,22 @@ int gn_list_index(struct gn_listed *listed, const struct gn_call_graph *graph, b
 {
 	const struct gn_call_profile *profile = graph->profile;
 	enum { FUNCTION, CYCLE };
-	struct key *keys = room_for_keys(graph->n_nodes);
+	struct gn_sort_key *keys = room_for(listed, graph->n_nodes);
 	uint32_t n = 0;
 
-	for (uint32_t node = 0; keys && node < graph->n_nodes; node++) {
+	if (!keys)
+		return -ENOMEM;
+	for (uint32_t node = 0; node < graph->n_nodes; node++) {
 		const bool is_cycle = node >= profile->n_functions;
 
 		if (is_cycle || with_unused || profile->own[node] != 0 ||
 		    graph->shares.calls[node] > 0 || (has_paths && graph->children_time[node] != 0))
-			keys[n++] = (struct key){.group = is_cycle ? CYCLE : FUNCTION,
-						 .name = is_cycle ? NULL : &profile->names[node],
-						 .number = node};
+			keys[n++] = (struct gn_sort_key){.group = is_cycle ? CYCLE : FUNCTION,
+							 .name = is_cycle ? NULL
+									  : &profile->names[node],
+							 .number = node};
 	}
-	return list_sorted(listed, keys, n);
+	return list_sorted(listed, n);
 }
 
 /* Calls of a function by itself come first, then those within its cycle, then the others. */
@@ -200,14 +219,16 @@ static int list_arcs(struct gn_listed *listed, const struct gn_call_graph *graph
 	const struct gn_call_profile *profile = graph->profile;
 	enum { ITSELF, WITHIN, OTHER };
 	const uint32_t first = lists->first[function], n = lists->first[function + 1] - first;
-	struct key *keys = room_for_keys(n);
+	struct gn_sort_key *keys = room_for(listed, n);
 
-	for (uint32_t i = 0; keys && i < n; i++) {
+	if (!keys)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t arc = lists->arcs[first + i];
 		const int32_t caller = profile->caller[arc], callee = profile->callee[arc];
-		struct key *key = &keys[i];
+		struct gn_sort_key *key = &keys[i];
 
-		key->group = OTHER;
+		*key = (struct gn_sort_key){.group = OTHER, .number = arc};
 		if (caller == callee)
 			key->group = ITSELF;
 		else if (graph->shares.node_of[caller] == graph->shares.node_of[callee])
@@ -216,14 +237,13 @@ static int list_arcs(struct gn_listed *listed, const struct gn_call_graph *graph
 			key->value = graph->arc_own[arc] + graph->arc_children[arc];
 		if (key->group != ITSELF)
 			key->calls = profile->calls[arc];
-		key->number = arc;
 		if (is_reversed) {
 			key->group = OTHER - key->group;
 			key->value = -key->value;
 			key->calls = negated(key->calls);
 		}
 	}
-	return list_sorted(listed, keys, n);
+	return list_sorted(listed, n);
 }
 
 int gn_list_callers(struct gn_listed *listed, const struct gn_call_graph *graph, uint32_t function)
@@ -241,20 +261,22 @@ int gn_list_members(struct gn_listed *listed, const struct gn_call_graph *graph,
 	const uint32_t cycle = node - graph->profile->n_functions;
 	const uint32_t first = graph->order.first_member[cycle];
 	const uint32_t n = graph->order.first_member[cycle + 1] - first;
-	struct key *keys = room_for_keys(n);
+	struct gn_sort_key *keys = room_for(listed, n);
 
+	if (!keys)
+		return -ENOMEM;
 	/* Those that are equal keep their order in the cycle. */
-	for (uint32_t i = 0; keys && i < n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t member = graph->order.members[first + i];
 		const int64_t calls = (int64_t)((uint64_t)graph->shares.calls[member] +
 						(uint64_t)graph->shares.self_calls[member]);
 
-		keys[i] = (struct key){.value = -(graph->own[member] + graph->children[member]),
-				       .calls = negated(calls),
-				       .number = i};
+		keys[i] = (struct gn_sort_key){
+			.value = -(graph->own[member] + graph->children[member]),
+			.calls = negated(calls),
+			.number = i};
 	}
-	if (list_sorted(listed, keys, n) < 0)
-		return -ENOMEM;
+	list_sorted(listed, n);
 	for (uint32_t i = 0; i < n; i++)
 		listed->numbers[i] = graph->order.members[first + listed->numbers[i]];
 	return 0;

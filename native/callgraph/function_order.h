@@ -4,10 +4,15 @@
 
 #include "call_graph.h"
 
-/* Some nodes, or arcs, in the order of a report. */
+struct gn_sort_key;
+
+/* Some nodes, or arcs, in the order of a report; the room of one list is that of the next. */
 struct gn_listed {
-	uint32_t *numbers, n;
+	uint32_t *numbers, n, room;
+	struct gn_sort_key *keys;
 };
+
+void gn_listed_free(struct gn_listed *listed);
 
 /* Number the nodes: those that came to most first. 0, or -ENOMEM. */
 int gn_number_nodes(struct gn_call_graph *graph);
@@ -37,10 +42,7 @@ int gn_list_callees(struct gn_listed *listed, const struct gn_call_graph *graph,
 /* The members of a cycle's node, those with most first. */
 int gn_list_members(struct gn_listed *listed, const struct gn_call_graph *graph, uint32_t node);
 
-/* Functions of profiling itself, which no report has; NULL at the end. */
-extern const char *const gn_profiling_names[];
-
-/* Whether a name is that of one of these. */
+/* Whether a name is that of a function of profiling itself, which no report has. */
 bool gn_is_of_profiling(const struct gn_label *name);
 
 #endif

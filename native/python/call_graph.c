@@ -19,6 +19,7 @@ struct call_graph {
 	struct labels names, titles;
 	struct gn_call_profile profile;
 	struct gn_call_graph graph;
+	struct gn_node_names node_names; /* when somebody asks for some */
 };
 
 /*
@@ -133,6 +134,7 @@ static void call_graph_dealloc(struct call_graph *self)
 	PyTypeObject *type = Py_TYPE((PyObject *)self);
 	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
+	gn_node_names_free(&self->node_names);
 	gn_call_graph_free(&self->graph);
 	labels_clear(&self->names);
 	labels_clear(&self->titles);
@@ -194,7 +196,7 @@ static PyObject *list_of(int failed, struct gn_listed *listed)
 		if (!number || PyList_SetItem(list, (Py_ssize_t)i, number) < 0)
 			Py_CLEAR(list);
 	}
-	free(listed->numbers);
+	gn_listed_free(listed);
 	return list;
 }
 
@@ -275,15 +277,26 @@ static PyObject *text_of(int failed, struct gn_report_text *text)
 	return object;
 }
 
+/* -1 with an exception set. */
+static int name_nodes(struct call_graph *self)
+{
+	if (self->node_names.ends ||
+	    gn_node_names_make(&self->node_names, &self->graph, self->titles.of) == 0)
+		return 0;
+	gn_node_names_free(&self->node_names);
+	PyErr_NoMemory();
+	return -1;
+}
+
 static PyObject *call_graph_node_name(struct call_graph *self, PyObject *object)
 {
 	const int64_t node = number_below(object, self->graph.n_nodes);
-	struct gn_report_text text = {0};
+	struct gn_label name;
 
-	if (node < 0)
+	if (node < 0 || name_nodes(self) < 0)
 		return NULL;
-	gn_put_node_name(&text, &self->graph, self->titles.of, (uint32_t)node);
-	return text_of(0, &text);
+	name = gn_node_name(&self->node_names, (uint32_t)node);
+	return PyUnicode_DecodeUTF8(name.bytes, (Py_ssize_t)name.size, "surrogateescape");
 }
 
 static PyObject *call_graph_flat_text(struct call_graph *self, PyObject *args)
@@ -310,9 +323,11 @@ static PyObject *call_graph_graph_text(struct call_graph *self, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "Iddp:graph_text", &begin, &counted, &divisor, &with_unused))
 		return NULL;
+	if (name_nodes(self) < 0)
+		return NULL;
 	next = begin;
 	Py_BEGIN_ALLOW_THREADS failed =
-		gn_put_graph_profile(&text, &self->graph, self->titles.of, counted, divisor,
+		gn_put_graph_profile(&text, &self->graph, &self->node_names, counted, divisor,
 				     with_unused, &next, PIECE_BYTES);
 	Py_END_ALLOW_THREADS return Py_BuildValue("(NI)", text_of(failed, &text),
 						  (unsigned int)next);
@@ -400,41 +415,50 @@ static PyType_Spec spec_of_type = {
 	.slots = slots,
 };
 
-static PyObject *profiling_names(void)
+static PyObject *of_profiling(PyObject *module, PyObject *names)
 {
-	Py_ssize_t n = 0;
-	PyObject *names;
+	struct labels labels;
+	PyObject *list = NULL;
 
-	while (gn_profiling_names[n])
-		n++;
-	names = PyTuple_New(n);
-	for (Py_ssize_t i = 0; names && i < n; i++) {
-		PyObject *name = PyUnicode_FromString(gn_profiling_names[i]);
+	(void)module;
+	if (labels_make(&labels, names) == 0)
+		list = PyList_New(0);
+	for (Py_ssize_t i = 0; list && i < labels.n; i++) {
+		PyObject *number;
 
-		if (!name || PyTuple_SetItem(names, i, name) < 0)
-			Py_CLEAR(names);
+		if (!gn_is_of_profiling(&labels.of[i]))
+			continue;
+		number = PyLong_FromSsize_t(i);
+		if (!number || PyList_Append(list, number) < 0)
+			Py_CLEAR(list);
+		Py_XDECREF(number);
 	}
-	return names;
+	labels_clear(&labels);
+	return list;
 }
+
+static PyMethodDef functions[] = {
+	{"of_profiling", of_profiling, METH_O, "of_profiling(names) -> list of positions"},
+	{NULL, NULL, 0, NULL},
+};
 
 static struct PyModuleDef definition = {
 	PyModuleDef_HEAD_INIT,
 	.m_name = "gnomon.callgraph._call_graph",
 	.m_doc = "Call graphs: cycles, times that pass to callers, and gprof's reports.",
 	.m_size = -1,
+	.m_methods = functions,
 };
 
 PyMODINIT_FUNC PyInit__call_graph(void)
 {
 	PyObject *module = PyModule_Create(&definition);
-	PyObject *type = NULL, *names = NULL;
+	PyObject *type = NULL;
 
 	if (!module)
 		return NULL;
 	type = PyType_FromSpec(&spec_of_type);
-	names = profiling_names();
-	if (!type || !names || PyModule_AddObjectRef(module, "OF_PROFILING", names) < 0 ||
-	    PyModule_AddObjectRef(module, "CallGraph", type) < 0 ||
+	if (!type || PyModule_AddObjectRef(module, "CallGraph", type) < 0 ||
 	    PyModule_AddIntConstant(module, "WITHOUT_ENTRY", GN_WITHOUT_ENTRY) < 0 ||
 	    PyModule_AddIntConstant(module, "WITH_ENTRY", GN_WITH_ENTRY) < 0 ||
 	    PyModule_AddIntConstant(module, "WITHOUT_TIME", GN_WITHOUT_TIME) < 0 ||
@@ -444,6 +468,5 @@ PyMODINIT_FUNC PyInit__call_graph(void)
 	    PyModule_AddIntConstant(module, "IS_DECIDED", GN_IS_DECIDED) < 0)
 		Py_CLEAR(module);
 	Py_XDECREF(type);
-	Py_XDECREF(names);
 	return module;
 }

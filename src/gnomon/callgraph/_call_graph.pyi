@@ -2,8 +2,6 @@
 
 from gnomon.callgraph.call_profile import Buffer
 
-OF_PROFILING: tuple[str, ...]
-"""Functions of profiling itself, which no report has."""
 WITHOUT_ENTRY: int
 WITH_ENTRY: int
 WITHOUT_TIME: int
@@ -94,3 +92,6 @@ class CallGraph:
 
     def index_text(self, files: tuple[str, ...], with_unused: bool, has_paths: bool, /) -> str:
         """Return the rows of the function index; files are behind names, but for ""."""
+
+def of_profiling(names: tuple[str, ...], /) -> list[int]:
+    """Return the positions of functions of profiling itself, which no report has."""

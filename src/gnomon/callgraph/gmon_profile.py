@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from gnomon.callgraph import _call_graph
 from gnomon.callgraph.call_graph import call_graph
 from gnomon.callgraph.call_profile import CallProfile, GraphMetric, Sources
 from gnomon.callgraph.file_values import FileValues
-from gnomon.callgraph.selection import OF_PROFILING
 from gnomon.model.metric import CPU_TIME
 from gnomon.model.value import How
 from gnomon.named_tuple import NamedTuple
@@ -125,14 +125,12 @@ def call_profile(gmon: GmonProfile, sources: Sources = Sources.OF_USED) -> CallP
     caller, callee, calls = total.function_arcs(symbols.records, gmon.shift)
     own = memoryview(bytearray(total.function_times(symbols.records, gmon.shift))).cast("d")
     whole = float(total.samples())
-    if not OF_PROFILING.isdisjoint(symbols.names):
-        of_profiling = [at for at, name in enumerate(symbols.names) if name in OF_PROFILING]
-        # Not by sum(), which rounds in its own way from Python 3.12 on.
-        samples = 0.0
-        for function in of_profiling:
-            samples += own[function]
-            own[function] = 0.0
-        whole -= samples
+    # Not by sum(), which rounds in its own way from Python 3.12 on.
+    samples = 0.0
+    for function in _call_graph.of_profiling(symbols.names):
+        samples += own[function]
+        own[function] = 0.0
+    whole -= samples
     metric = GraphMetric(CPU_TIME, "s", How.SAMPLED.value)
     for low, high, rate, _, _, n_bins in total.histograms()[:1]:
         units = (high - low) // 2 / n_bins if n_bins else 0.0

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from gnomon.callgraph.call_profile import CallProfile
 
 _SUGGESTIONS = 5
-OF_PROFILING = frozenset(_call_graph.OF_PROFILING)
-"""Functions of profiling itself, which no report has."""
 
 
 class Selection(NamedTuple):
@@ -55,13 +53,11 @@ def selected_functions(profile: CallProfile, selection: Selection) -> SelectedFu
     by_name: dict[str, list[int]] = {}
     if selection.hidden or selection.dropped or selection.shown or selection.counted:
         by_name = _by_name(profile)
-    always = {
+    always = frozenset(
         position
         for names in (profile.name, profile.title)
-        if not OF_PROFILING.isdisjoint(names)
-        for position, name in enumerate(names)
-        if name in OF_PROFILING
-    }
+        for position in _call_graph.of_profiling(names)
+    )
 
     def named(option: str, names: Iterable[str]) -> frozenset[int]:
         return frozenset(

@@ -32,7 +32,9 @@ def index_text(graph: CallGraph, *, with_unused: bool = False) -> str:
 
 def _static_files(graph: CallGraph) -> tuple[str, ...]:
     """Return the name of each function's file, "" of those that no file has for itself."""
-    return tuple(file and file.rpartition("/")[2] for file in graph.profile.places.static_files())
+    files = graph.profile.places.static_files()
+    name_of = {file: file.rpartition("/")[2] for file in set(files)}
+    return tuple(map(name_of.__getitem__, files))
 
 
 def index_data(graph: CallGraph, *, with_unused: bool = False) -> list[dict[str, Any]]:
