@@ -11,13 +11,12 @@ from benchmarks.cost import Cost, cost_of, typical
 from benchmarks.table import Row, Table
 
 _GNOMON = str(Path(sys.executable).parent / "gnomon")
-_FLOOR = "import sys, numpy\nfor name in sys.argv[1:]:\n    open(name, 'rb').read()"
 # Functions, arcs, files.
 _SIZES = ((300, 900, 1), (5_000, 20_000, 1), (5_000, 20_000, 256))
 
 
 def run(rounds: int) -> Table:
-    """Return what the flat profile, call graph and index take, beside gprof and reading alone."""
+    """Return what the flat profile, call graph and index take, beside gprof and a start alone."""
     few = max(rounds // 4, 3)
     rows: list[Row] = []
     said = []
@@ -29,9 +28,7 @@ def run(rounds: int) -> Table:
             commands: dict[str, tuple[str | Path, ...]] = {
                 "gnomon callgraph": (_GNOMON, "callgraph", "-b", program, *files),
                 "  gprof": ("gprof", "-b", program, *files),
-                "  floor: Python with NumPy reads the files": (
-                    sys.executable, "-I", "-c", _FLOOR, *files
-                ),
+                "  floor: gnomon --version": (_GNOMON, "--version"),
             }  # fmt: skip
             costs: dict[str, list[Cost]] = {subject: [] for subject in commands}
             for _ in range(few):

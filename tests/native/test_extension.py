@@ -13,7 +13,8 @@ from libpfm_tables import FORCED
 
 ROOT = Path(__file__).parents[2]
 EXERCISES = [
-    Path(__file__).parent / f"exercise_{name}.py" for name in ("extension", "sections", "callgrind")
+    Path(__file__).parent / f"exercise_{name}.py"
+    for name in ("extension", "sections", "callgrind", "callgraph")
 ]
 
 
