@@ -134,7 +134,8 @@ def any_graph(random: Random) -> None:
 
     print_all(
         doubles(N_FUNCTIONS),
-        *(array("i", ends).tobytes() for ends in ([a for a, _ in pairs], [b for _, b in pairs])),
+        array("i", [caller for caller, _ in pairs]).tobytes(),
+        array("i", [callee for _, callee in pairs]).tobytes(),
         array("q", random.choices(COUNTS, k=len(pairs))).tobytes(),
         bytes(random.choices(random.choice((range(16), range(64, 128))), k=N_FUNCTIONS)),
         random.choice((None, doubles(len(pairs)))),

@@ -10,7 +10,6 @@ from gnomon.capabilities import readers
 from gnomon.errors import RunDirectoryError
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import run_directory, run_files
-from gnomon.store.profile_files.gmon.gmon_file import is_gmon
 
 Kind = Literal["run", "file", "folder", "program", "profile"]
 _ENTRIES_LIMIT = 2000
@@ -97,6 +96,9 @@ def _run_kind(entry: os.DirEntry[str], ends: tuple[str, ...]) -> Kind | Literal[
 
 
 def _profile_kind(entry: os.DirEntry[str]) -> Kind | Literal[""]:
+    # The page's types are written before there are extensions.
+    from gnomon.store.profile_files.gmon.gmon_file import is_gmon
+
     try:
         if entry.is_dir():
             is_hidden = entry.name.startswith(".") or entry.name.endswith(run_directory.SUFFIX)
