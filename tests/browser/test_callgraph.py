@@ -107,6 +107,15 @@ def menu_of(page: Page, name: str) -> dict[str, bool]:
     return {text(item): item.is_enabled() for item in menu.get_by_role("menuitem").all()}
 
 
+def cluster_menu_of(page: Page, name: str) -> None:
+    """Open by keys the menu of the cluster that a function is in."""
+    locate(page, name)
+    canvas = page.locator(".graph-canvas")
+    canvas.focus()
+    canvas.press("c")
+    canvas.press("Enter")
+
+
 def displayed(page: Page, tmp_path: Path) -> set[str]:
     """Return the functions of the picture, by the file that it is saved as."""
     with page.expect_download() as saved:
@@ -278,10 +287,7 @@ def test_libraries(page: Page, served: Served, folder: Path, tmp_path: Path) -> 
     comes_to(page, lambda: status(page)[0], sum(own) + len(called))
     choose(page, "Filter", "Show Entire Call Tree")
     canvas = page.locator(".graph-canvas")
-    locate(page, "main")
-    canvas.focus()
-    canvas.press("c")
-    canvas.press("Enter")
+    cluster_menu_of(page, "main")
     page.get_by_role("menuitem", name="Collapse Cluster").click()
     # Nothing of it is gone: its functions are in one box.
     assert status(page)[0] == n
@@ -297,10 +303,7 @@ def test_libraries(page: Page, served: Served, folder: Path, tmp_path: Path) -> 
     comes_to(page, lambda: "main" in displayed(page, tmp_path), True)
     choose(page, "Filter", "Uncluster Functions")
     choose(page, "Filter", "Cluster Functions by Library")
-    locate(page, "main")
-    canvas.focus()
-    canvas.press("c")
-    canvas.press("Enter")
+    cluster_menu_of(page, "main")
     page.get_by_role("menuitem", name="Remove Cluster").click()
     comes_to(page, lambda: status(page)[0], n - sum(own))
 

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from browser.pages import Served, comes_to, text, visit
 from browser.test_callgraph import (
     choose,
+    cluster_menu_of,
     displayed,
     expected,
     facts,
@@ -170,17 +171,10 @@ def test_colours_and_sizes_are_kept(graph: Page, tmp_path: Path) -> None:
 def test_one_cluster_alone_and_none(page: Page, served: Served, folder: Path) -> None:
     visit(page, served, "#/callgraph", run="mesh")
     own = [name == "mesh" for name in expected(folder, "mesh").profile.module]
-    canvas = page.locator(".graph-canvas")
-    locate(page, "main")
-    canvas.focus()
-    canvas.press("c")
-    canvas.press("Enter")
+    cluster_menu_of(page, "main")
     page.get_by_role("menuitem", name="Show Only This Cluster").click()
     comes_to(page, lambda: status(page)[0], sum(own))
-    locate(page, "main")
-    canvas.focus()
-    canvas.press("c")
-    canvas.press("Enter")
+    cluster_menu_of(page, "main")
     page.get_by_role("menuitem", name="Uncluster Functions").click()
     # The item says what there is to do.
     choose(page, "Filter", "Cluster Functions by Library")

@@ -25,6 +25,24 @@ if TYPE_CHECKING:
 EVERYTHING = Selection()
 
 
+class _Column(cached_property):  # type: ignore[type-arg]
+    """An array of the graph in C by the name of the attribute, made when somebody asks for it."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(lambda graph: _array(graph.core, str(self.attrname), kind))
+
+
+def _array(core: _call_graph.CallGraph, column: str, kind: str) -> npt.NDArray[Any]:
+    import numpy as np
+
+    values = core.column(column)
+    return np.frombuffer(values, kind) if values else np.zeros(0, kind)
+
+
+def _column(kind: str) -> Any:  # noqa: ANN401 - an array, to whoever asks for the attribute
+    return _Column(kind)
+
+
 class CallGraph:
     """A profile and what follows from it: n functions, c cycles, m arcs.
 
@@ -53,56 +71,24 @@ class CallGraph:
         self.core = core
         self.counted = core.counted()
 
-    @cached_property
-    def cycle(self) -> Ints:  # noqa: D102
-        return self._array("cycle", "i4")
+    cycle: Ints = _column("i4")
+    calls: Longs = _column("i8")
+    self_calls: Longs = _column("i8")
+    children_time: Floats = _column("f8")
+    own: Floats = _column("f8")
+    children: Floats = _column("f8")
+    is_shown: Flags = _column("?")
+    index: Ints = _column("i4")
+    order: Ints = _column("i4")
+    arc_own: Floats = _column("f8")
+    arc_children: Floats = _column("f8")
 
     @cached_property
     def members(self) -> tuple[tuple[int, ...], ...]:  # noqa: D102
         first, functions = (
-            self._array(name, "u4").tolist() for name in ("first_member", "members")
+            _array(self.core, name, "u4").tolist() for name in ("first_member", "members")
         )
         return tuple(tuple(functions[begin:end]) for begin, end in pairwise(first))
-
-    @cached_property
-    def calls(self) -> Longs:  # noqa: D102
-        return self._array("calls", "i8")
-
-    @cached_property
-    def self_calls(self) -> Longs:  # noqa: D102
-        return self._array("self_calls", "i8")
-
-    @cached_property
-    def children_time(self) -> Floats:  # noqa: D102
-        return self._array("children_time", "f8")
-
-    @cached_property
-    def own(self) -> Floats:  # noqa: D102
-        return self._array("own", "f8")
-
-    @cached_property
-    def children(self) -> Floats:  # noqa: D102
-        return self._array("children", "f8")
-
-    @cached_property
-    def is_shown(self) -> Flags:  # noqa: D102
-        return self._array("is_shown", "?")
-
-    @cached_property
-    def index(self) -> Ints:  # noqa: D102
-        return self._array("index", "i4")
-
-    @cached_property
-    def order(self) -> Ints:  # noqa: D102
-        return self._array("order", "i4")
-
-    @cached_property
-    def arc_own(self) -> Floats:  # noqa: D102
-        return self._array("arc_own", "f8")
-
-    @cached_property
-    def arc_children(self) -> Floats:  # noqa: D102
-        return self._array("arc_children", "f8")
 
     @property
     def total(self) -> Floats:
@@ -113,12 +99,6 @@ class CallGraph:
     def n_functions(self) -> int:
         """How many of the nodes are functions."""
         return len(self.profile.name)
-
-    def _array(self, column: str, kind: str) -> npt.NDArray[Any]:
-        import numpy as np
-
-        values = self.core.column(column)
-        return np.frombuffer(values, kind) if values else np.zeros(0, kind)
 
 
 def call_graph(profile: CallProfile, chosen: Selection = EVERYTHING) -> CallGraph:

@@ -12,10 +12,7 @@ from gnomon.model.metric import CPU_TIME
 from gnomon.model.value import How
 from gnomon.named_tuple import NamedTuple
 from gnomon.store.profile_files.gmon import function_times, gmon_sum
-from gnomon.store.profile_files.gmon.gmon_file import FORMAT as GMON
-from gnomon.store.profile_files.gmon.gmon_file import GmonFile, parse
-from gnomon.store.profile_files.profile_file import whole_content
-from gnomon.store.regular_file import open_regular
+from gnomon.store.profile_files.gmon.gmon_file import GmonFile, read_gmon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,17 +41,6 @@ class GmonProfile(NamedTuple):
     files: tuple[FileValues, ...]
 
 
-def read_gmon(path: Path, program: Program) -> GmonFile:
-    """Return what a gmon.out file of a program holds.
-
-    Raises:
-        RunDirectoryError: it cannot be read, or is damaged.
-    """
-    with open_regular(path) as file:
-        content = whole_content(path, file, GMON)
-    return parse(path, content, program.layout)
-
-
 def gmon_profile(
     program_path: Path,
     paths: Sequence[Path],
@@ -79,7 +65,7 @@ def gmon_profile(
     total: gmon_sum.GmonSum | None = None
     files = []
     for path in progress(paths):
-        file = read_gmon(path, program)
+        file = read_gmon(path, program.layout)
         if by_file:
             shift = function_times.shift_of(program, file)
             files.append(_file_values(program, path, file, shift))

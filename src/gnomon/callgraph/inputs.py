@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -21,7 +20,9 @@ if TYPE_CHECKING:
     Progress = Callable[[Iterable[Path]], Iterable[Path]]
 
 _ELF = b"\x7fELF"
+_SNIFFED_BYTES = 64
 USUAL_FILE = "gmon.out"
+SUM_FILE = "gmon.sum"
 
 
 class GmonFiles(NamedTuple):
@@ -174,7 +175,7 @@ def _is_program(path: Path) -> bool:
 def _is_gmon(path: Path) -> bool:
     from gnomon.store.profile_files.gmon.gmon_file import is_gmon
 
-    return is_gmon(_start(path)) or path.name.startswith((USUAL_FILE, "gmon.sum"))
+    return is_gmon(_start(path)) or path.name.startswith((USUAL_FILE, SUM_FILE))
 
 
 def _is_there(name: str) -> bool:
@@ -184,10 +185,6 @@ def _is_there(name: str) -> bool:
 
 
 def _start(path: Path) -> bytes:
-    try:
-        if not path.is_file():
-            return b""
-        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-            return file.read(64)
-    except (OSError, ValueError):
-        return b""
+    from gnomon.store.regular_file import start_of
+
+    return start_of(path, _SNIFFED_BYTES) or b""

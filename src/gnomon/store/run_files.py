@@ -6,7 +6,6 @@ if none knows it, the end of its name may say which one is to say what is wrong 
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gnomon.named_tuple import NamedTuple
+from gnomon.store.regular_file import start_of
 from gnomon.units import printable
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ READERS: tuple[Reader, ...] = (
 
 def reader_of(path: Path, readers: Sequence[Reader]) -> Reader | None:
     """Return the reader of a file, None if no reader recognises it or it does not exist."""
-    start = start_of(path)
+    start = start_of(path, SNIFFED_BYTES)
     if start is None:
         return None
     for one in readers:
@@ -309,16 +309,3 @@ def stem_of(path: Path, readers: Sequence[Reader]) -> str:
     # A name such as gmon.out is nothing but such an end.
     stem = path.name[: -len(max(ends, key=len))] if ends else path.name
     return stem or path.stem
-
-
-def start_of(path: Path) -> bytes | None:
-    """Return the first bytes of a file, b"" of what is no regular one; None if it is not there."""
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return None if path.is_dir() else b""
-        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-            return file.read(SNIFFED_BYTES)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError):
-        return b""

@@ -9,7 +9,9 @@ from typing import Literal
 from gnomon.capabilities import readers
 from gnomon.errors import RunDirectoryError
 from gnomon.named_tuple import NamedTuple
-from gnomon.store import run_directory, run_files
+from gnomon.store import run_directory
+from gnomon.store.regular_file import start_of
+from gnomon.store.run_files import SNIFFED_BYTES
 
 Kind = Literal["run", "file", "folder", "program", "profile"]
 _ENTRIES_LIMIT = 2000
@@ -103,7 +105,7 @@ def _profile_kind(entry: os.DirEntry[str]) -> Kind | Literal[""]:
         if entry.is_dir():
             is_hidden = entry.name.startswith(".") or entry.name.endswith(run_directory.SUFFIX)
             return "" if is_hidden else "folder"
-        start = run_files.start_of(Path(entry.path))
+        start = start_of(Path(entry.path), SNIFFED_BYTES)
     except OSError:
         return ""
     if start is None or not start:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gnomon.callgraph.inputs import gmon_files, gmon_input
+from gnomon.callgraph.gmon_profile import sum_bytes
+from gnomon.callgraph.inputs import SUM_FILE, gmon_files
 from gnomon.callgraph.selection import Selection, selected_functions
 from gnomon.callgraph.xprofiler_settings import (
     DISPLAY_MOST,
@@ -24,10 +25,6 @@ from gnomon.view.tree_answers import as_json
 
 if TYPE_CHECKING:
     from starlette.responses import Response
-
-    from gnomon.callgraph.inputs import GmonFiles
-
-SUM = "gmon.sum"
 
 
 def load(session: Session, body: Mapping[str, Any]) -> Response:
@@ -48,12 +45,13 @@ def load(session: Session, body: Mapping[str, Any]) -> Response:
             f"{program or 'files'}: name a program that was built with -pg and gmon.out files of it"
         )
     opened = session.open_gmon(gmon)
-    selected_functions(graph_input(opened, {}).profile, settings.selection)
+    read = graph_input(opened, {})
+    selected_functions(read.profile, settings.selection)
     places = source_places(settings.source_paths)
     session.search_sources(places.before, places.behind)
-    if body.get("sum") is True:
-        summed = Path(SUM).absolute()
-        summed.write_bytes(_sum_bytes(gmon))
+    if body.get("sum") is True and read.gmon is not None:
+        summed = Path(SUM_FILE).absolute()
+        summed.write_bytes(sum_bytes(read.gmon))
         notes = (*notes, f"the sum of the files was written to {summed}")
     chosen = settings.selection
     return as_json({
@@ -61,14 +59,6 @@ def load(session: Session, body: Mapping[str, Any]) -> Response:
         "hidden": list(chosen.hidden), "dropped": list(chosen.dropped),
         "shown": list(chosen.shown), "counted": list(chosen.counted),
     })  # fmt: skip
-
-
-def _sum_bytes(gmon: GmonFiles) -> bytes:
-    from gnomon.callgraph.gmon_profile import sum_bytes
-
-    read = gmon_input(gmon).gmon
-    assert read is not None
-    return sum_bytes(read)
 
 
 def _typed(body: Mapping[str, Any]) -> XprofilerSettings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from itertools import chain
 
+from gnomon.callgraph.inputs import SUM_FILE
 from gnomon.callgraph.reports.plain_reports import REPORTS, report_data, report_pieces
 from gnomon.cli.terminal.argument_help import Parser, add_report_options
 from gnomon.cli.terminal.streams import format_of, write_report
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from gnomon.callgraph.selection import Selection
 
 _USUAL = ("flat", "graph", "index")
-_SUM = "gmon.sum"
 _EPILOG = """\
 examples:
   gnomon callgraph ./app gmon.out           as gprof -b ./app gmon.out
@@ -71,7 +71,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     p.add_argument(
         "-s", "--sum", dest="sum", action="store_true",
-        help=f"write the sum of gmon.out files to {_SUM}, and print reports only if asked",
+        help=f"write the sum of gmon.out files to {SUM_FILE}, and print reports only if asked",
     )  # fmt: skip
     p.add_argument(
         "--metric", metavar="METRIC", default="",
@@ -199,8 +199,10 @@ def write_sum(read: GraphInput) -> None:
     from gnomon.cli.terminal.piecewise_output import write_bytes
 
     if read.gmon is None:
-        raise UsageError(f"-s: {_SUM} is the sum of gmon.out files; name a program and its files")
-    write_bytes([sum_bytes(read.gmon)], _SUM)
+        raise UsageError(
+            f"-s: {SUM_FILE} is the sum of gmon.out files; name a program and its files"
+        )
+    write_bytes([sum_bytes(read.gmon)], SUM_FILE)
 
 
 def _between(reports: Iterable[Iterable[str]]) -> Iterable[str]:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gnomon.callgraph.inputs import SUM_FILE
 from gnomon.cli.commands import callgraph, view
 from gnomon.cli.terminal.argument_help import Parser
 from gnomon.errors import UsageError
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from gnomon.callgraph.inputs import GraphInput
     from gnomon.callgraph.xprofiler_settings import XprofilerSettings
 
-_SUM = "gmon.sum"
 _EPILOG = """\
 examples:
   xprofiler a.out gmon.out
@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("-b", dest="brief", action="store_true",
                    help="leave the field descriptions out of reports")  # fmt: skip
     p.add_argument("-s", dest="sum", action="store_true",
-                   help=f"also write the sum of the files to {_SUM}")  # fmt: skip
+                   help=f"also write the sum of the files to {SUM_FILE}")  # fmt: skip
     p.add_argument("-z", dest="with_unused", action="store_true",
                    help="functions without CPU time and calls in reports, too")  # fmt: skip
     p.add_argument("-a", dest="source_paths", metavar="PATHS", action="append", default=[],
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     preferred = [Path(place) for place in places.before]
     if not arguments.files:
         if arguments.sum:
-            raise UsageError(f"-s: which files? {_SUM} is the sum of those that are named")
+            raise UsageError(f"-s: which files? {SUM_FILE} is the sum of those that are named")
         return view.serve(arguments, [], combined=False, asking=0, page="#/callgraph?load=yes",
                           preferred=preferred)  # fmt: skip
     from gnomon.callgraph.inputs import gmon_files

@@ -11,6 +11,7 @@ from functools import cached_property
 from gnomon.named_tuple import NamedTuple
 from gnomon.store.profile_files import profile_file
 from gnomon.store.profile_files.gmon import _gmon
+from gnomon.store.regular_file import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -165,6 +166,16 @@ def parse(path: Path, content: bytes, layout: Layout | None = None) -> GmonFile:
         problem, offset = error.args
         profile_file.refuse(path, offset, problem, FORMAT)
     return GmonFile(core)
+
+
+def read_gmon(path: Path, layout: Layout | None = None) -> GmonFile:
+    """Return what the file of a path holds; args as of `parse`.
+
+    Raises:
+        RunDirectoryError: it cannot be read, or is damaged.
+    """
+    with open_regular(path) as file:
+        return parse(path, profile_file.whole_content(path, file, FORMAT), layout)
 
 
 def _array(values: bytes, kind: str) -> NDArray[Any]:

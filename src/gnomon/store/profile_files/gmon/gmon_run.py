@@ -14,10 +14,9 @@ from gnomon.model.metric import CPU_TIME
 from gnomon.model.tables import ARCS, SAMPLES, Table
 from gnomon.store.profile_files import profile_file
 from gnomon.store.profile_files.gmon import function_times, gmon_sum
-from gnomon.store.profile_files.gmon.gmon_file import FORMAT, SECONDS, parse
+from gnomon.store.profile_files.gmon.gmon_file import FORMAT, SECONDS, parse, read_gmon
 from gnomon.store.profile_files.gmon.program_search import program_beside
 from gnomon.store.profile_files.stack_tables import ROOT, Frame, Place, Quantity, StackTables
-from gnomon.store.regular_file import open_regular
 from gnomon.store.unpacked_run import run_of_tables
 
 if TYPE_CHECKING:
@@ -61,14 +60,10 @@ def read_gmon_run(
     """
     program = function_times.program_of(program_path)
     content = profile_file.whole_content(path, file, FORMAT)
-    gmon = gmon_sum.checked(parse(path, content, program.layout), path)
-    if others:
-        total = gmon_sum.GmonSum(path, gmon)
-        for other in others:
-            with open_regular(other) as further:
-                content = profile_file.whole_content(other, further, FORMAT)
-            total.add(other, parse(other, content, program.layout))
-        gmon = total.file()
+    total = gmon_sum.GmonSum(path, parse(path, content, program.layout))
+    for other in others:
+        total.add(other, read_gmon(other, program.layout))
+    gmon = total.file()
     warnings = [] if gmon.says_rate else [_NO_RATE]
     tables = _Tables(path, program, gmon).tables()
     return profile_file.head([str(program_path)], producer="gprof", warnings=warnings), tables

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.errors import RunDirectoryError
 from gnomon.store.profile_files.gmon import function_times
-from gnomon.store.profile_files.gmon.gmon_file import FORMAT, parse
-from gnomon.store.profile_files.profile_file import whole_content
-from gnomon.store.regular_file import open_regular
+from gnomon.store.profile_files.gmon.gmon_file import read_gmon
 
 if TYPE_CHECKING:
     from gnomon.store.profile_files.gmon.function_times import Program
@@ -37,8 +35,7 @@ def program_beside(path: Path) -> Path:
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named)
-    with open_regular(path) as file:
-        gmon = parse(path, whole_content(path, file, FORMAT))
+    gmon = read_gmon(path)
     fitting = [one for one in _programs(path.parent) if _fits(one, gmon)]
     # What is linked with -pg names the end of its code, where the histogram ends, too.
     ending = [one for one in fitting if _ends_there(one, gmon)]

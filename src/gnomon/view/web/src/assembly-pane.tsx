@@ -9,7 +9,7 @@ import { HowBadge } from "./how-badge";
 import type { MetricColumn } from "./metric-columns";
 import { loadPreference, savePreference } from "./preferences";
 import { setParams } from "./route";
-import { saveText } from "./saved-text";
+import { saveText } from "./saved-file";
 import { TICKS, formatTicks, hasTicks } from "./ticks";
 import { VirtualRows, rowShortcuts, type RowsHandle } from "./virtual-rows";
 

@@ -13,7 +13,7 @@ import { InlinedChoice } from "./inlined-choice";
 import { Menu } from "./menu";
 import { describeMetric, type MetricColumn } from "./metric-columns";
 import { samplingError } from "./sampling-error";
-import { saveText } from "./saved-text";
+import { saveText } from "./saved-file";
 import { textWidth } from "./text-width";
 import { TicksChoice, formatValue, hasTicks, useTicks } from "./ticks";
 import { themeValue, useTheme } from "./theme";

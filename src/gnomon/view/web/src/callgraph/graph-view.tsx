@@ -10,6 +10,7 @@ import { MetricChoice } from "../metric-picker";
 import { loadPreference, savePreference } from "../preferences";
 import { navigate, setParams, useRoute } from "../route";
 import { useShare } from "../split-pane";
+import { saveFile } from "../saved-file";
 import { useShortcuts } from "../shortcuts";
 import "../styles/callgraph.css";
 import { useTheme } from "../theme";
@@ -366,10 +367,5 @@ async function saveAs(kind: "svg" | "png", model: GraphModel, picture: Picture, 
     drawGraph(new CanvasSurface(pen, getComputedStyle(document.body).fontFamily), model, picture, all, colours);
     content = await new Promise((done) => sheet.toBlob(done, "image/png"));
   }
-  if (!content) return;
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content);
-  link.download = `${title.replace(/[/\\]/g, "_")}-calls.${kind}`;
-  link.click();
-  URL.revokeObjectURL(link.href);
+  if (content) saveFile(content, `${title}-calls.${kind}`);
 }

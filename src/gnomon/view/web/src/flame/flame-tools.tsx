@@ -6,6 +6,7 @@ import { InlinedChoice } from "../inlined-choice";
 import { LocationPicker } from "../location-picker";
 import { Menu } from "../menu";
 import { setParams } from "../route";
+import { saveFile } from "../saved-file";
 import { SearchBox } from "../search-box";
 import type { ViewProps } from "../view-props";
 import type { CanvasHandle } from "./flame-canvas";
@@ -238,7 +239,7 @@ export function SaveMenu({ name, handle }: { name: string; handle: { current: Ca
             onClick={() => {
               close();
               const text = handle.current?.svg(name);
-              if (text) save(new Blob([text], { type: "image/svg+xml" }), `${name}.svg`);
+              if (text) saveFile(new Blob([text], { type: "image/svg+xml" }), `${name}.svg`);
             }}
           >
             as SVG
@@ -248,7 +249,7 @@ export function SaveMenu({ name, handle }: { name: string; handle: { current: Ca
             class="item"
             onClick={() => {
               close();
-              void handle.current?.png().then((blob) => blob && save(blob, `${name}.png`));
+              void handle.current?.png().then((blob) => blob && saveFile(blob, `${name}.png`));
             }}
           >
             as PNG
@@ -257,12 +258,4 @@ export function SaveMenu({ name, handle }: { name: string; handle: { current: Ca
       )}
     </Menu>
   );
-}
-
-function save(content: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content);
-  link.download = name.replace(/[/\\]/g, "_");
-  link.click();
-  window.setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
