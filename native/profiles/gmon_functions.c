@@ -1,11 +1,12 @@
 #include "gmon_functions.h"
 
 #include "key_table.h"
+#include "number_slots.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-enum { UNIT_BYTES = 2, PAGE_BYTES = 4096 };
+enum { UNIT_BYTES = 2, PAGE_BYTES = 4096, PROFIL_UNIT = 65536, PROLOGUE_BYTES = 128 };
 
 uint64_t gn_gmon_shift(const struct gn_program *program, const struct gn_gmon *gmon)
 {
@@ -26,9 +27,12 @@ uint64_t gn_gmon_shift(const struct gn_program *program, const struct gn_gmon *g
 /* A histogram may be of any range: what is too far away is at the end of all addresses. */
 static int64_t address_of(const struct gn_bin_walk *walk, uint64_t bin)
 {
-	const double offset = walk->scale * (double)bin;
+	double offset = walk->scale * (double)bin;
 	int64_t address;
 
+	if (walk->profil_scale)
+		offset =
+			(double)((bin * PROFIL_UNIT + walk->profil_scale - 1) / walk->profil_scale);
 	if (offset >= (double)INT64_MAX ||
 	    __builtin_add_overflow(walk->low, (int64_t)offset, &address))
 		return INT64_MAX;
@@ -47,8 +51,20 @@ static int64_t end_of(const struct gn_program *program, uint32_t function)
 	return (int64_t)(program->functions[function].end / UNIT_BYTES);
 }
 
+/* What profil() was given: bytes of bins by bytes of code, at most a bin for two bytes of code. */
+static uint64_t profil_scale(const struct gn_histogram *histogram)
+{
+	const double range = (double)(histogram->high - histogram->low);
+	const double scale = (double)histogram->n_bins * UNIT_BYTES / range * PROFIL_UNIT;
+
+	if (!(scale >= 1))
+		return 1;
+	return scale < PROFIL_UNIT ? (uint64_t)scale : PROFIL_UNIT;
+}
+
 struct gn_bin_walk gn_bin_walk(const struct gn_program *program,
-			       const struct gn_histogram *histogram, uint64_t shift)
+			       const struct gn_histogram *histogram, uint64_t shift,
+			       enum gn_bin_rule rule)
 {
 	const uint64_t low = histogram->low > shift ? histogram->low - shift : 0;
 	struct gn_bin_walk walk = {
@@ -60,6 +76,8 @@ struct gn_bin_walk gn_bin_walk(const struct gn_program *program,
 	if (histogram->n_bins)
 		walk.scale = (double)((histogram->high - histogram->low) / UNIT_BYTES) /
 			     histogram->n_bins;
+	if (rule == GN_PROFIL_BINS)
+		walk.profil_scale = profil_scale(histogram);
 	return walk;
 }
 
@@ -95,12 +113,50 @@ bool gn_next_part(struct gn_bin_walk *walk, struct gn_bin_part *part)
 				.function = function,
 				.bin = walk->bin,
 				.address = (uint64_t)begin * UNIT_BYTES,
+				.bytes = (uint64_t)overlap * UNIT_BYTES,
 				.times = (double)(int64_t)((uint64_t)overlap * count) / walk->scale,
 			};
 			return true;
 		}
 	}
 	return false;
+}
+
+/* Give the parts from `first` on, which are of one bin, their share of its samples. */
+static void share(struct gn_bin_parts *parts, uint32_t first, uint32_t count)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = first; i < parts->n; i++)
+		bytes += parts->of[i].bytes;
+	for (uint32_t i = first; i < parts->n; i++)
+		parts->of[i].times = (double)count * ((double)parts->of[i].bytes / (double)bytes);
+}
+
+int gn_bin_parts_make(struct gn_bin_parts *parts, const struct gn_program *program,
+		      const struct gn_histogram *histogram, uint64_t shift)
+{
+	struct gn_bin_walk walk = gn_bin_walk(program, histogram, shift, GN_PROFIL_BINS);
+	struct gn_bin_part part;
+	uint32_t first = 0;
+
+	*parts = (struct gn_bin_parts){0};
+	while (gn_next_part(&walk, &part)) {
+		struct gn_bin_part *of =
+			gn_with_room(parts->of, parts->n, &parts->room, sizeof(*of));
+
+		if (!of)
+			return -ENOMEM;
+		parts->of = of;
+		if (parts->n && of[first].bin != part.bin) {
+			share(parts, first, histogram->bins[of[first].bin]);
+			first = parts->n;
+		}
+		of[parts->n++] = part;
+	}
+	if (parts->n)
+		share(parts, first, histogram->bins[parts->of[first].bin]);
+	return 0;
 }
 
 int gn_function_times(double *times, const struct gn_program *program, const struct gn_gmon *gmon,
@@ -111,7 +167,8 @@ int gn_function_times(double *times, const struct gn_program *program, const str
 	if (!of_histogram)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < gmon->n_histograms; i++) {
-		struct gn_bin_walk walk = gn_bin_walk(program, &gmon->histograms[i], shift);
+		struct gn_bin_walk walk =
+			gn_bin_walk(program, &gmon->histograms[i], shift, GN_GPROF_BINS);
 		struct gn_bin_part part;
 
 		for (uint32_t function = 0; function < program->n; function++)
@@ -143,12 +200,21 @@ static int32_t function_at(const struct gn_program *program, const uint64_t *sta
 	return (int32_t)first;
 }
 
+static uint64_t *starts_of(const struct gn_program *program)
+{
+	uint64_t *starts = malloc(program->n * sizeof(*starts));
+
+	for (uint32_t i = 0; starts && i < program->n; i++)
+		starts[i] = program->functions[i].start;
+	return starts;
+}
+
 int gn_function_arcs_make(struct gn_function_arcs *arcs, const struct gn_program *program,
 			  const struct gn_gmon *gmon, uint64_t shift)
 {
 	const struct gn_counts *of_file = &gmon->arcs;
 	const size_t n = of_file->n ? of_file->n : 1;
-	uint64_t *starts = malloc(program->n * sizeof(*starts));
+	uint64_t *starts = starts_of(program);
 	struct gn_key_table pairs = {0};
 	int failed = -ENOMEM;
 
@@ -159,8 +225,6 @@ int gn_function_arcs_make(struct gn_function_arcs *arcs, const struct gn_program
 	};
 	if (!starts || !arcs->caller || !arcs->callee || !arcs->counts)
 		goto end;
-	for (uint32_t i = 0; i < program->n; i++)
-		starts[i] = program->functions[i].start;
 	for (uint32_t i = 0; i < of_file->n; i++) {
 		const int32_t caller = function_at(program, starts, of_file->callers[i] - shift);
 		const int32_t callee = function_at(program, starts, of_file->callees[i] - shift);
@@ -193,4 +257,54 @@ void gn_function_arcs_free(struct gn_function_arcs *arcs)
 	free(arcs->callee);
 	free(arcs->counts);
 	*arcs = (struct gn_function_arcs){0};
+}
+
+/* The samples of a histogram that are in no function. */
+static int outside(uint64_t *samples, const struct gn_program *program,
+		   const struct gn_histogram *histogram, uint64_t shift)
+{
+	struct gn_bin_parts parts;
+	const int failed = gn_bin_parts_make(&parts, program, histogram, shift);
+
+	*samples = 0;
+	for (uint32_t i = 0; i < histogram->n_bins; i++)
+		*samples += histogram->bins[i];
+	for (uint32_t i = 0; i < parts.n; i++)
+		if (!i || parts.of[i].bin != parts.of[i - 1].bin)
+			*samples -= histogram->bins[parts.of[i].bin];
+	free(parts.of);
+	return failed;
+}
+
+int gn_gmon_misfit(struct gn_gmon_misfit *misfit, const struct gn_program *program,
+		   const struct gn_gmon *gmon, uint64_t shift)
+{
+	uint64_t *starts = starts_of(program);
+	uint64_t *counted = calloc(program->n, sizeof(*counted));
+	int failed = starts && counted ? 0 : -ENOMEM;
+
+	*misfit = (struct gn_gmon_misfit){.arcs = gmon->arcs.n};
+	for (uint32_t i = 0; !failed && i < gmon->arcs.n; i++) {
+		const uint64_t address = gmon->arcs.callees[i] - shift;
+		const int32_t function = function_at(program, starts, address);
+		bool is_misplaced = function < 0 || address - starts[function] > PROLOGUE_BYTES;
+
+		if (!is_misplaced && counted[function])
+			is_misplaced = counted[function] != address;
+		else if (!is_misplaced)
+			counted[function] = address;
+		misfit->misplaced_arcs += is_misplaced;
+	}
+	for (uint32_t i = 0; !failed && i < gmon->n_histograms; i++) {
+		const struct gn_histogram *histogram = &gmon->histograms[i];
+		uint64_t misplaced;
+
+		failed = outside(&misplaced, program, histogram, shift);
+		misfit->misplaced_samples += misplaced;
+		for (uint32_t bin = 0; bin < histogram->n_bins; bin++)
+			misfit->samples += histogram->bins[bin];
+	}
+	free(starts);
+	free(counted);
+	return failed;
 }

@@ -252,21 +252,26 @@ static PyObject *gmon_function_arcs(struct gmon *self, PyObject *args)
 	return columns;
 }
 
-/* Parts of bins, in an array that grows. */
-struct parts {
-	struct gn_bin_part *of;
-	uint32_t n, room;
-};
-
-static int add_part(struct parts *parts, const struct gn_bin_part *part)
+static PyObject *gmon_misfit(struct gmon *self, PyObject *args)
 {
-	struct gn_bin_part *of = gn_with_room(parts->of, parts->n, &parts->room, sizeof(*of));
+	unsigned long long shift;
+	struct gn_gmon_misfit misfit;
+	struct gn_program program;
+	PyObject *functions;
+	Py_buffer buffer;
+	int failed;
 
-	if (!of)
-		return -ENOMEM;
-	parts->of = of;
-	of[parts->n++] = *part;
-	return 0;
+	if (!PyArg_ParseTuple(args, "OK:misfit", &functions, &shift) ||
+	    take_program(functions, &buffer, &program) < 0)
+		return NULL;
+	failed = gn_gmon_misfit(&misfit, &program, &self->file, shift);
+	PyBuffer_Release(&buffer);
+	if (failed)
+		return PyErr_NoMemory();
+	return Py_BuildValue("(KKKK)", (unsigned long long)misfit.arcs,
+			     (unsigned long long)misfit.misplaced_arcs,
+			     (unsigned long long)misfit.samples,
+			     (unsigned long long)misfit.misplaced_samples);
 }
 
 static PyObject *bin_parts(PyObject *module, PyObject *args)
@@ -276,10 +281,7 @@ static PyObject *bin_parts(PyObject *module, PyObject *args)
 	struct gn_histogram histogram = {0};
 	Py_buffer of_program, bins;
 	struct gn_program program;
-	struct gn_bin_part part;
-	struct parts parts = {0};
-	struct gn_bin_walk walk;
-	int failed = 0;
+	struct gn_bin_parts parts;
 
 	(void)module;
 	if (!PyArg_ParseTuple(args, "OKKOK:bin_parts", &functions, &low, &high, &of_bins, &shift) ||
@@ -293,13 +295,10 @@ static PyObject *bin_parts(PyObject *module, PyObject *args)
 	histogram.high = high;
 	histogram.bins = bins.buf;
 	histogram.n_bins = (uint32_t)((size_t)bins.len / sizeof(*histogram.bins));
-	walk = gn_bin_walk(&program, &histogram, shift);
-	while (!failed && gn_next_part(&walk, &part))
-		failed = add_part(&parts, &part);
-	if (failed)
+	if (gn_bin_parts_make(&parts, &program, &histogram, shift) < 0)
 		PyErr_NoMemory();
 	else
-		bytes = bytes_of(parts.of, parts.n, sizeof(part));
+		bytes = bytes_of(parts.of, parts.n, sizeof(*parts.of));
 	free(parts.of);
 	PyBuffer_Release(&bins);
 	PyBuffer_Release(&of_program);
@@ -332,6 +331,8 @@ static PyMethodDef methods[] = {
 	 "function_times(functions, shift) -> bytes"},
 	{"function_arcs", (PyCFunction)gmon_function_arcs, METH_VARARGS,
 	 "function_arcs(functions, shift) -> (caller, callee, counts)"},
+	{"misfit", (PyCFunction)gmon_misfit, METH_VARARGS,
+	 "misfit(functions, shift) -> (arcs, misplaced arcs, samples, misplaced samples)"},
 	{NULL, NULL, 0, NULL},
 };
 

@@ -6,12 +6,12 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from gnomon.annotate import jumps
-from gnomon.annotate.disassembly import CALL, JUMP, X86, X86_64, Instruction, disassembled
 from gnomon.annotate.jumps import Arrow
 from gnomon.annotate.machine_code import machine_code
 from gnomon.errors import GnomonError
 from gnomon.named_tuple import NamedTuple
 from gnomon.symbols import resolve
+from gnomon.symbols.disassembly import CALL, JUMP, X86, X86_64, Instruction, disassembled
 from gnomon.units import printable
 
 if TYPE_CHECKING:
@@ -170,11 +170,7 @@ def _values(rows: Sequence[tuple[object, ...]]) -> _Values:
 def _placed(
     values: _Values, decoded: Sequence[Instruction]
 ) -> tuple[list[float], list[int], float]:
-    """Return what each instruction has, by the addresses of its bytes, and what none has.
-
-    An address within an instruction is of the next one: a program counter is at the first byte of
-    one, and of a bin of gmon.out it is the first instruction that begins there.
-    """
+    """Return what each instruction has, by the addresses of its bytes, and what none has."""
     starts = [one.address for one in decoded]
     weights, counts = [0.0] * len(decoded), [0] * len(decoded)
     elsewhere = values.nowhere
@@ -182,8 +178,6 @@ def _placed(
         position = bisect_right(starts, address) - 1
         is_in = position >= 0 and address < starts[position] + len(decoded[position].code)
         if is_in:
-            if address > starts[position] and position + 1 < len(starts):
-                position += 1
             weights[position] += weight
             counts[position] += n
         else:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gnomon.annotate.disassembly import CALL, JUMP, RETURN, Instruction
 from gnomon.named_tuple import NamedTuple
+from gnomon.symbols.disassembly import CALL, JUMP, RETURN, Instruction
 
 if TYPE_CHECKING:
     from gnomon.model.array_types import Ints

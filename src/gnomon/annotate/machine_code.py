@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.annotate.disassembly import ARM, PPC, X86, Encoding
 from gnomon.errors import GnomonError
 from gnomon.model.inlining import PYTHON
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import function_code
 from gnomon.symbols import Module, code_of, text_symbols
+from gnomon.symbols.disassembly import ARM, PPC, X86, Encoding, encoding_of
 from gnomon.units import printable
 
 if TYPE_CHECKING:
@@ -19,10 +18,6 @@ if TYPE_CHECKING:
 
     from gnomon.store.call_paths import Code
     from gnomon.store.run import Run
-
-_HEAD_BYTES = 52
-# Source: elf.h: EF_ARM_BE8, instructions of big-endian programs in little-endian order.
-_ARM_BE8 = 0x00800000
 
 
 class CodePart(NamedTuple):
@@ -104,7 +99,7 @@ def machine_code(run: Run, code: Code, addresses: Sequence[int]) -> MachineCode:
             f"{printable(code.function)}: {printable(module.path)} does not say where its code "
             "begins and ends, or it has more than 4 MiB; build it with symbols or unwind tables"
         )
-    return MachineCode(module, _encoding(module.path, answer.machine), parts)
+    return MachineCode(module, encoding_of(module.path, answer.machine), parts)
 
 
 def _starts(path: str, name: str) -> list[int]:
@@ -163,23 +158,3 @@ def _apart(parts: Iterable[CodePart]) -> tuple[CodePart, ...]:
             continue
         apart.append(part)
     return tuple(apart)
-
-
-def _encoding(path: str, machine: int) -> Encoding:
-    """Return how instructions are encoded, by the head of an ELF file.
-
-    Raises:
-        GnomonError: it cannot be read.
-    """
-    try:
-        with Path(path).open("rb") as file:
-            head = file.read(_HEAD_BYTES)
-    except OSError as error:
-        raise GnomonError(f"{printable(path)} cannot be read: {error.strerror}; see why") from None
-    if len(head) < _HEAD_BYTES:
-        raise GnomonError(f"{printable(path)} is no ELF file; see what is there now")
-    is_wide, order = head[4] == 2, ">" if head[5] == 2 else "<"
-    if machine == ARM and order == ">":
-        (flags,) = struct.unpack_from(">I", head, 36)
-        order = "<" if flags & _ARM_BE8 else ">"
-    return Encoding(machine, is_wide, order)

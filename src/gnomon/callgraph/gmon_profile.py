@@ -32,6 +32,7 @@ class GmonProfile(NamedTuple):
         shift: what is taken from their addresses: where the program was loaded.
         n_files: how many there are.
         files: each by itself, where that was asked for.
+        warnings: why they seem to be of another program.
     """
 
     program: Program
@@ -39,6 +40,7 @@ class GmonProfile(NamedTuple):
     shift: int
     n_files: int
     files: tuple[FileValues, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def gmon_profile(
@@ -76,7 +78,10 @@ def gmon_profile(
     assert total is not None
     whole = total.file()
     shift = function_times.shift_of(program, whole)
-    return GmonProfile(program, whole, shift, len(paths), tuple(files))
+    warning = function_times.misfit(program, whole, shift)
+    return GmonProfile(
+        program, whole, shift, len(paths), tuple(files), (warning,) if warning else ()
+    )
 
 
 def _file_values(program: Program, path: Path, file: GmonFile, shift: int) -> FileValues:

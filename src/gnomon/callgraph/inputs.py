@@ -45,6 +45,11 @@ class GraphInput(NamedTuple):
     files: tuple[FileValues, ...]
     gmon: GmonProfile | None = None
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What readers should know of the files, a line each."""
+        return self.gmon.warnings if self.gmon is not None else ()
+
 
 def read_inputs(
     names: Sequence[str],

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from property_tests import examples
 
 from gnomon.annotate.arrow_text import arrow_texts
-from gnomon.annotate.disassembly import CALL, JUMP, RETURN, Instruction
 from gnomon.annotate.jumps import ARROWS_MOST, arrows, blocks
+from gnomon.symbols.disassembly import CALL, JUMP, RETURN, Instruction
 
 MOST = 30
 KINDS = st.tuples(

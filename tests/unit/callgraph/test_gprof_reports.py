@@ -143,7 +143,8 @@ def random_file(program: Path, seed: int) -> GmonArrays:
     elif kind == 1:
         # Without cycles but those of functions that call themselves.
         pairs = [sorted(pair) for pair in zip(callers, callees, strict=True)]
-        callers, callees = [a for a, _ in pairs], [b for _, b in pairs]
+        callers = [a for a, _ in pairs]
+        callees = [max(start for start in chosen if start <= b) for _, b in pairs]
     counts = [chance.choice((0, 1, 1, 2, 5, 1000, 123456789)) for _ in callers]
     low, high = starts[0] // 4096 * 4096, int(own.symbols.end[-1]) // 4 * 4 + 4
     n_bins = (high - low) // chance.choice((2, 4, 4, 8))

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import gzip
 import marshal
+import os
+import re
+import sys
+import tracemalloc
 from pathlib import Path
 from random import Random
 from typing import IO, Any
@@ -167,3 +171,32 @@ def test_damaged_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_very_many_damaged_files(name: str, tmp_path: Path) -> None:
     assert sum(outcomes(tmp_path, name, 150_000, 1)) == 150_000
+
+
+# How a file of each format begins that is large, and ends in zeros.
+STARTS = {
+    "gmon.out": b"gmon\1\0\0\0" + bytes(12),
+    "callgrind.out.1": CALLGRIND,
+    "large.prof": marshal.dumps(PSTATS),
+    "large.collapsed": b"main;solve 3\n",
+    "perf.data": b"PERFILE2" + (104).to_bytes(8, "little") + bytes(88),
+    "piped.data": b"PERFILE2" + (16).to_bytes(8, "little"),
+    "large.speedscope.json": b'{"$schema":"https://www.speedscope.app/file-format-schema.json"',
+    "large.pprof": b"\x0a\x04\x08\x01\x10\x02",
+}
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_files_of_two_gigabytes_are_not_read_to_be_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(STARTS[name])
+    os.truncate(path, 2 << 30)
+    monkeypatch.setenv("GNOMON_PROGRAM", sys.executable)
+    tracemalloc.start()
+    with pytest.raises(RunDirectoryError, match=re.escape(str(path))):
+        run_directory.find(str(path)).query("SELECT COUNT(*) FROM profile")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 200 << 20

@@ -8,7 +8,7 @@ from itertools import chain
 from gnomon.callgraph.inputs import SUM_FILE
 from gnomon.callgraph.reports.plain_reports import REPORTS, report_data, report_pieces
 from gnomon.cli.terminal.argument_help import Parser, add_report_options
-from gnomon.cli.terminal.streams import format_of, write_report
+from gnomon.cli.terminal.streams import complain, format_of, write_report
 from gnomon.errors import UsageError
 
 TYPE_CHECKING = False
@@ -137,6 +137,8 @@ def print_reports(arguments: argparse.Namespace, selection: Selection) -> int:
 
         read = read_inputs(arguments.files, readers(), arguments.metric, file_progress,
                            by_file=by_file)  # fmt: skip
+    for warning in read.warnings:
+        complain(warning)
     if arguments.sum:
         write_sum(read)
     if not reports:

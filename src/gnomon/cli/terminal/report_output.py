@@ -7,9 +7,10 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 
 from gnomon.cli.terminal.streams import (
+    complain,
     format_of,
     is_styled,
     open_for_writing,
@@ -180,26 +181,15 @@ def guarded(name: str, do: Callable[[], None]) -> bool:
     try:
         do()
     except OSError as error:
-        _complain(f"{name}: cannot be written: {error.strerror}")
+        complain(f"{name}: cannot be written: {error.strerror}")
     except GnomonError as error:
-        _complain(str(error))
+        complain(str(error))
     except Exception as error:
         # The program has run, and its status must stand whatever is wrong with us.
-        _complain(
-            f"{name}: internal error: {type(error).__name__}: {error}; please report this bug"
-        )
+        complain(f"{name}: internal error: {type(error).__name__}: {error}; please report this bug")
     else:
         return True
     return False
-
-
-def _complain(line: str) -> None:
-    from gnomon.units import printable
-
-    if sys.stderr is not None:
-        # Where nothing can be written, the program's status must stand all the same.
-        with suppress(OSError):
-            write(sys.stderr, f"gnomon: {printable(line)}\n")
 
 
 def outliving(work: Callable[[], int]) -> int:

@@ -72,6 +72,13 @@ def write_report(output: str | None, text: str | Iterable[str]) -> None:
             write_lines(file, text)
 
 
+def complain(line: str) -> None:
+    """Print a line on stderr, behind the name of the command; not if nothing can be written."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            write(sys.stderr, f"gnomon: {printable(line)}\n")
+
+
 def open_for_writing(path: str, newline: str | None = None) -> IO[str]:
     """Return the file, opened before the program runs so that a wrong name costs no run.
 

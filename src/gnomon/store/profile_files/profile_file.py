@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from gnomon.errors import RunDirectoryError
@@ -95,15 +96,25 @@ def whole_content(
     Raises:
         RunDirectoryError: it is larger, or the compression is damaged.
     """
-    content = file.read(most + 1)
+    # What is too large even packed is not read at all.
+    is_too_large = _size_of(file) > most
+    content = b"" if is_too_large else file.read(most + 1)
     if content.startswith(GZIP):
         content = _unpacked(path, content, format_name, most)
-    if len(content) > most:
+    if is_too_large or len(content) > most:
         raise RunDirectoryError(
             f"{path}: more than {most >> 20} MiB, which is the most that Gnomon reads of a "
             f"{format_name} file; write less into it"
         )
     return content
+
+
+def _size_of(file: IO[bytes]) -> int:
+    """Return the size of a file, 0 of what is in memory."""
+    try:
+        return os.fstat(file.fileno()).st_size
+    except OSError:
+        return 0
 
 
 def _unpacked(path: Path, packed: bytes, format_name: str, most: int) -> bytes:

@@ -49,6 +49,9 @@ class Gmon:
     def function_arcs(self, functions: bytes, shift: int, /) -> tuple[bytes, bytes, bytes]:
         """Return callers, callees (int32 each) and counts (int64) of arcs between functions."""
 
+    def misfit(self, functions: bytes, shift: int, /) -> tuple[int, int, int, int]:
+        """Return numbers of arcs, arcs to no function's start, samples, and samples in none."""
+
 def parse(content: bytes, layout: tuple[bool, bool] | None, /) -> Gmon:
     """Return what a file holds; the layout is the program's, None to take what makes sense.
 
@@ -57,7 +60,10 @@ def parse(content: bytes, layout: tuple[bool, bool] | None, /) -> Gmon:
     """
 
 def bin_parts(functions: bytes, low: int, high: int, bins: bytes, shift: int, /) -> bytes:
-    """Return what functions have of bins: function, bin (uint32), address (uint64), samples."""
+    """Return what functions have of bins that are not empty.
+
+    Of each part: function, bin (uint32), address, bytes (uint64), samples (float64).
+    """
 
 def is_gmon(start: bytes, /) -> bool:
     """Return whether a file that begins so is GNU's form or 4.4BSD's."""

@@ -1,7 +1,8 @@
-"""Which functions the histograms and arcs of gmon.out are of, as GNU gprof says it.
+"""Which functions the histograms and arcs of gmon.out are of (native/profiles/gmon_functions.h).
 
-A bin belongs to the functions that share its addresses, to each in proportion. An arc whose caller
-or callee is in no function of the program, such as the call of main, is left out.
+A bin belongs to the functions that share its addresses, to each in proportion: in `function_times`
+as GNU gprof shares it, in `bin_parts` as the C library filled it. An arc whose caller or callee is
+in no function of the program, such as the call of main, is left out.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from gnomon.model.array_types import Floats, Ints, Longs
     from gnomon.store.profile_files.gmon.gmon_file import GmonFile, Histogram
     from gnomon.symbols import TextSymbols
+
+# Code without names has some: what start files and assembler hold.
+_MISPLACED_MOST = 0.1
 
 
 class Program(NamedTuple):
@@ -78,24 +82,45 @@ def shift_of(program: Program, file: GmonFile) -> int:
     return file.core.shift(program.symbols.records)
 
 
+def misfit(program: Program, file: GmonFile, shift: int) -> str:
+    """Return why a file seems to be of another program, "" for what fits."""
+    arcs, misplaced_arcs, samples, misplaced_samples = file.core.misfit(
+        program.symbols.records, shift
+    )
+    reasons = []
+    if misplaced_arcs > arcs * _MISPLACED_MOST:
+        reasons.append(f"arcs to no start of a function: {misplaced_arcs} of {arcs}")
+    if misplaced_samples > samples * _MISPLACED_MOST:
+        reasons.append(f"samples in no function: {misplaced_samples} of {samples}")
+    if not reasons:
+        return ""
+    return (
+        f"gmon.out seems to be of another program, or of another build of {program.path} "
+        f"({'; '.join(reasons)})"
+    )
+
+
 class BinParts(NamedTuple):
     """What functions have of bins, in the order of addresses, each part of one of both.
 
     Attributes:
         function: position of the function, int64.
         address: where the part begins in the program, int64.
+        n_bytes: its length, int64.
         bin: number of the bin, int64.
-        times: samples of the part, float64; they may be fractions.
+        times: samples of the part, float64; they may be fractions, and those of a bin add up to
+            its samples.
     """
 
     function: Longs
     address: Longs
+    n_bytes: Longs
     bin: Longs
     times: Floats
 
 
 def function_times(program: Program, file: GmonFile, shift: int) -> Floats:
-    """Return the samples of each function, float64; they may be fractions.
+    """Return the samples of each function by gprof's rule, float64; they may be fractions.
 
     Args:
         program: the program, of n functions.
@@ -108,10 +133,12 @@ def function_times(program: Program, file: GmonFile, shift: int) -> Floats:
 
 
 def bin_parts(program: Program, histogram: Histogram, shift: int) -> BinParts:
-    """Return what functions have of the bins of a histogram."""
+    """Return what functions have of the bins of a histogram, which add up to its samples."""
     import numpy as np
 
-    row = np.dtype([("function", "u4"), ("bin", "u4"), ("address", "u8"), ("times", "f8")])
+    row = np.dtype(
+        [("function", "u4"), ("bin", "u4"), ("address", "u8"), ("bytes", "u8"), ("times", "f8")]
+    )
     bins = np.ascontiguousarray(histogram.bins, np.uint32)
     parts = np.frombuffer(
         _gmon.bin_parts(
@@ -121,7 +148,7 @@ def bin_parts(program: Program, histogram: Histogram, shift: int) -> BinParts:
     )
     return BinParts(
         parts["function"].astype(np.int64), parts["address"].astype(np.int64),
-        parts["bin"].astype(np.int64), parts["times"],
+        parts["bytes"].astype(np.int64), parts["bin"].astype(np.int64), parts["times"],
     )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """gmon.out files as a run: samples and arcs of the functions of their program.
 
-Samples have no callers: each line that has some is a path of its own below the program. What calls
-came to the file does not say; `gnomon callgraph` estimates it.
+Samples have no callers: each function that has some is a path of its own below the program, with
+the code that was inlined into it below. What calls came to the file does not say; `gnomon
+callgraph` estimates it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from gnomon.model.metric import CPU_TIME
 from gnomon.model.tables import ARCS, SAMPLES, Table
 from gnomon.store.profile_files import profile_file
 from gnomon.store.profile_files.gmon import function_times, gmon_sum
+from gnomon.store.profile_files.gmon.function_times import bin_parts
 from gnomon.store.profile_files.gmon.gmon_file import FORMAT, SECONDS, parse, read_gmon
+from gnomon.store.profile_files.gmon.instruction_starts import with_instruction_starts
 from gnomon.store.profile_files.gmon.program_search import program_beside
 from gnomon.store.profile_files.stack_tables import ROOT, Frame, Place, Quantity, StackTables
 from gnomon.store.unpacked_run import run_of_tables
@@ -23,8 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gnomon.store.profile_files.gmon.function_times import BinParts, Program
-    from gnomon.store.profile_files.gmon.gmon_file import GmonFile
+    from gnomon.store.profile_files.gmon.gmon_file import GmonFile, Histogram
     from gnomon.store.run import Run
+    from gnomon.symbols import Frame as SymbolFrame
 
 _NO_RATE = "the file does not say how many samples a second has: 100 are assumed"
 
@@ -65,6 +69,9 @@ def read_gmon_run(
         total.add(other, read_gmon(other, program.layout))
     gmon = total.file()
     warnings = [] if gmon.says_rate else [_NO_RATE]
+    warning = function_times.misfit(program, gmon, function_times.shift_of(program, gmon))
+    if warning:
+        warnings.append(warning)
     tables = _Tables(path, program, gmon).tables()
     return profile_file.head([str(program_path)], producer="gprof", warnings=warnings), tables
 
@@ -92,7 +99,8 @@ class _Tables:
             Quantity(CPU_TIME, "s") if is_time else Quantity(unit, unit)
         )
         parts = [
-            (one, function_times.bin_parts(program, one, self._shift)) for one in gmon.histograms
+            (one, with_instruction_starts(program.path, bin_parts(program, one, self._shift)))
+            for one in gmon.histograms
         ]
         arcs = function_times.function_arcs(program, gmon, self._shift)
         functions = {*arcs.caller.tolist(), *arcs.callee.tolist()}
@@ -104,9 +112,9 @@ class _Tables:
         if not any(len(some.times) for _, some in parts):
             self._stacks.add(place, quantity, ROOT, 0.0, 0)
         for histogram, some in parts:
-            self._add_samples(samples, place, quantity, some, named, histogram.rate)
+            self._add_samples(samples, place, quantity, some, named, histogram)
         regions = {
-            function: self._region(function, named.get(int(starts[function])))
+            function: self._region(function, named.get(int(starts[function]), ()))
             for function in functions
         }
         table = Table(ARCS)
@@ -122,8 +130,8 @@ class _Tables:
 
     def _frames(
         self, starts: Sequence[int], addresses: Sequence[int]
-    ) -> dict[int, tuple[str, int]]:
-        """Return the file and line of the function that each address is in."""
+    ) -> dict[int, tuple[SymbolFrame, ...]]:
+        """Return the frames of each address, innermost first."""
         import numpy as np
 
         from gnomon.symbols import Module, resolve
@@ -133,32 +141,38 @@ class _Tables:
         frames = resolve({module: wanted}).frames.get(module)
         if frames is None:
             return {}
-        stacks = {address: frames.at(address) for address in (*starts, *addresses)}
-        return {
-            address: (stack[-1].file, stack[-1].line) for address, stack in stacks.items() if stack
-        }
+        return {address: frames.at(address) for address in (*starts, *addresses)}
 
-    def _region(self, function: int, place: tuple[str, int] | None) -> int:
-        file, line = place or ("", 0)
+    def _region(self, function: int, frames: Sequence[SymbolFrame]) -> int:
+        """Return the region of a function at the line of an address in it."""
+        file, line = (frames[-1].file, frames[-1].line) if frames else ("", 0)
         title = self._program.symbols.titles[function]
-        return self._stacks.region(Frame(title, self._module, file, line))
+        return self._stacks.region(Frame(title, self._module, file, line, is_inlined=False))
+
+    def _code_path(self, function: int, frames: Sequence[SymbolFrame]) -> int:
+        path = self._stacks.path(ROOT, self._region(function, frames))
+        for frame in reversed(frames[:-1]):
+            region = self._stacks.region(
+                Frame(frame.function, self._module, frame.file, frame.line, is_inlined=True)
+            )
+            path = self._stacks.path(path, region)
+        return path
 
     def _add_samples(
         self, samples: Table, place: int, quantity: int, parts: BinParts,
-        named: dict[int, tuple[str, int]], rate: int,
+        named: dict[int, tuple[SymbolFrame, ...]], histogram: Histogram,
     ) -> None:  # fmt: skip
         last_bin = -1
-        for function, address, number, times in zip(
+        for function, address, _, number, times in zip(
             *(column.tolist() for column in parts), strict=True
         ):
-            region = self._region(function, named.get(address))
-            path = self._stacks.path(ROOT, region)
+            path = self._code_path(function, named.get(address, ()))
             # A bin that two functions share is counted with the first.
-            n = round(times) if number != last_bin else 0
+            n = int(histogram.bins[number]) if number != last_bin else 0
             last_bin = number
-            self._stacks.add(place, quantity, path, times / rate, n)
+            self._stacks.add(place, quantity, path, times / histogram.rate, n)
             samples.add(
                 repetition=0, location=0, path=path, metric=0, time_ns=None, address=address,
-                weight=times / rate, data_address=None, data_source="", latency=None, woken_by="",
-                held_by="",
+                weight=times / histogram.rate, data_address=None, data_source="", latency=None,
+                woken_by="", held_by="",
             )  # fmt: skip

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import struct
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.errors import GnomonError
 from gnomon.named_tuple import NamedTuple
+from gnomon.units import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +21,10 @@ JUMP, CALL, RETURN = "jump", "call", "return"
 
 # Source: the numbers of <elf.h>.
 X86, PPC, PPC64, S390, ARM, X86_64, AARCH64, RISCV = 3, 20, 21, 22, 40, 62, 183, 243
+
+_HEAD_BYTES = 52
+# Source: elf.h: EF_ARM_BE8, instructions of big-endian programs in little-endian order.
+_ARM_BE8 = 0x00800000
 
 
 class Encoding(NamedTuple):
@@ -32,6 +39,26 @@ class Encoding(NamedTuple):
     machine: int
     is_wide: bool = True
     byte_order: str = "<"
+
+
+def encoding_of(path: str, machine: int) -> Encoding:
+    """Return how instructions are encoded, by the head of an ELF file.
+
+    Raises:
+        GnomonError: it cannot be read.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError as error:
+        raise GnomonError(f"{printable(path)} cannot be read: {error.strerror}; see why") from None
+    if len(head) < _HEAD_BYTES:
+        raise GnomonError(f"{printable(path)} is no ELF file; see what is there now")
+    is_wide, order = head[4] == 2, ">" if head[5] == 2 else "<"
+    if machine == ARM and order == ">":
+        (flags,) = struct.unpack_from(">I", head, 36)
+        order = "<" if flags & _ARM_BE8 else ">"
+    return Encoding(machine, is_wide, order)
 
 
 class Instruction(NamedTuple):

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from property_tests import examples
 from symbol_programs import compile_program, run, symbol_of
 
-from gnomon.annotate.disassembly import (
+from gnomon.errors import GnomonError
+from gnomon.symbols import Module, code_of
+from gnomon.symbols.disassembly import (
     AARCH64,
     ARM,
     CALL,
@@ -26,8 +28,6 @@ from gnomon.annotate.disassembly import (
     Instruction,
     disassembled,
 )
-from gnomon.errors import GnomonError
-from gnomon.symbols import Module, code_of
 
 OBJDUMP = ("objdump", "-d", "-j", ".text", "-M", "intel", "--no-show-raw-insn")
 START = 0x1000
