@@ -95,6 +95,28 @@ def test_a_name_that_is_not_there() -> None:
         call_graph(call_profile(OWN, CALLS), Selection(dropped=("mian",)))
 
 
+def test_names_in_cxx_with_and_without_their_files() -> None:
+    own = dict.fromkeys(
+        ("norm(int)", "norm(double)", "ns::S::norm(int)", "int twice<int>(int)"), 1.0
+    )
+    profile = call_profile(own, file={"norm(int)": "src/a.cc", "ns::S::norm(int)": "src/a.cc"})
+    for name, chosen in (
+        ("norm", {"norm(int)", "norm(double)"}),
+        ("a.cc:norm", {"norm(int)"}),
+        ("src/a.cc:norm(int)", {"norm(int)"}),
+        ("a.cc:ns::S::norm", {"ns::S::norm(int)"}),
+    ):
+        assert shown(call_graph(profile, Selection(shown=(name,)))) == chosen, name
+    for name, hint in (
+        ("nor", "norm(int), norm(double), ns::S::norm(int)"), ("twi", "int twice<int>(int)"),
+        ("b.cc:norm", "norm(int), norm(double), ns::S::norm(int)"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError) as caught:
+            call_graph(profile, Selection(hidden=(name,)))
+        assert str(caught.value).endswith(f"-e {name}: the profile has no such function; did you "
+                                          f"mean {hint}?")  # fmt: skip
+
+
 def test_what_is_called_from_an_unknown_place_keeps_its_time() -> None:
     # b came to 4 of which calls from a have 3.
     graph = call_graph(call_profile({"a": 1.0, "b": 4.0}, None, {"a b": 3.0}))
