@@ -136,6 +136,19 @@ def test_what_cannot_be_asked(
     assert (got, said in err) == (status, True), err
 
 
+def test_a_file_of_nothing_but_a_header(
+    files: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "gmon.out"
+    empty.write_bytes(Path(files[1]).read_bytes()[:20])
+    for further in ((), files[1:]):
+        assert main(["callgraph", files[0], str(empty), *further]) == 0
+        assert capsys.readouterr().err == (
+            f"gnomon: note: {empty}: it holds no record, neither samples nor calls: the program "
+            "was killed while it wrote the file, or the disk was full; run it again\n"
+        )
+
+
 def test_what_is_no_file(
     files: tuple[str, ...],
     tmp_path: Path,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from itertools import chain
 
 from gnomon.callgraph.inputs import SUM_FILE
@@ -10,6 +11,7 @@ from gnomon.callgraph.reports.plain_reports import REPORTS, report_data, report_
 from gnomon.cli.terminal.argument_help import Parser, add_report_options
 from gnomon.cli.terminal.streams import format_of, write_report
 from gnomon.errors import UsageError
+from gnomon.units import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,8 +116,13 @@ def run(arguments: argparse.Namespace) -> int:
     return print_reports(arguments, selection)
 
 
-def print_reports(arguments: argparse.Namespace, selection: Selection) -> int:
+def print_reports(arguments: argparse.Namespace, selection: Selection, tool: str = "gnomon") -> int:
     """Print reports of the files that were named, and return 0.
+
+    Args:
+        arguments: of the command line.
+        selection: what is left out of the graph.
+        tool: begins notes on stderr.
 
     Raises:
         UsageError: there is no such report or function, or files do not fit together.
@@ -137,6 +144,8 @@ def print_reports(arguments: argparse.Namespace, selection: Selection) -> int:
 
         read = read_inputs(arguments.files, readers(), arguments.metric, file_progress,
                            by_file=by_file)  # fmt: skip
+    for note in read.gmon.notes if read.gmon else ():
+        print(printable(f"{tool}: note: {note}"), file=sys.stderr)
     if arguments.sum:
         write_sum(read)
     if not reports:

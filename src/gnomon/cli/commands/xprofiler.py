@@ -176,4 +176,4 @@ def _query(arguments: argparse.Namespace, settings: XprofilerSettings) -> str:
 
 def _print_reports(arguments: argparse.Namespace, settings: XprofilerSettings) -> int:
     arguments.metric, arguments.functions, arguments.is_mangled = "", [], False
-    return callgraph.print_reports(arguments, settings.selection)
+    return callgraph.print_reports(arguments, settings.selection, "xprofiler")

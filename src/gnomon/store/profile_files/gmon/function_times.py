@@ -6,10 +6,13 @@ or callee is in no function of the program, such as the call of main, is left ou
 
 from __future__ import annotations
 
+import os
+
 from gnomon.errors import GnomonError, RunDirectoryError
 from gnomon.named_tuple import NamedTuple
 from gnomon.store.profile_files.gmon import _gmon
 from gnomon.store.profile_files.gmon.gmon_file import Layout
+from gnomon.store.regular_file import special_kind, start_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
     from gnomon.model.array_types import Floats, Ints, Longs
     from gnomon.store.profile_files.gmon.gmon_file import GmonFile, Histogram
     from gnomon.symbols import TextSymbols
+
+
+_ELF = b"\x7fELF"
 
 
 class Program(NamedTuple):
@@ -62,6 +68,7 @@ def program_of(path: Path, *, with_files: bool = False) -> Program:
     """
     from gnomon.symbols import text_symbols
 
+    _check_program(path)
     try:
         symbols = text_symbols(str(path), with_files=with_files)
     except GnomonError as error:
@@ -71,6 +78,22 @@ def program_of(path: Path, *, with_files: bool = False) -> Program:
             f"{path}: it has no names of functions; name the program as it was before strip"
         )
     return Program(path, symbols)
+
+
+def _check_program(path: Path) -> None:
+    """Refuse what is no program; who reads symbols does not know what was asked for.
+
+    Raises:
+        RunDirectoryError: it cannot be read, or is none.
+    """
+    kind = special_kind(path)
+    start = b"" if kind else start_of(path, len(_ELF))
+    if start is None:
+        kind = "no such file"
+    elif not kind and start != _ELF and os.access(path, os.R_OK):
+        kind = "no program (no ELF file)"
+    if kind:
+        raise RunDirectoryError(f"{path}: {kind}; name the program that wrote the gmon.out file")
 
 
 def shift_of(program: Program, file: GmonFile) -> int:

@@ -14,7 +14,13 @@ from gnomon.model.metric import CPU_TIME
 from gnomon.model.tables import ARCS, SAMPLES, Table
 from gnomon.store.profile_files import profile_file
 from gnomon.store.profile_files.gmon import function_times, gmon_sum
-from gnomon.store.profile_files.gmon.gmon_file import FORMAT, SECONDS, parse, read_gmon
+from gnomon.store.profile_files.gmon.gmon_file import (
+    FORMAT,
+    SECONDS,
+    parse,
+    read_gmon,
+    says_nothing,
+)
 from gnomon.store.profile_files.gmon.program_search import program_beside
 from gnomon.store.profile_files.stack_tables import ROOT, Frame, Place, Quantity, StackTables
 from gnomon.store.unpacked_run import run_of_tables
@@ -60,11 +66,15 @@ def read_gmon_run(
     """
     program = function_times.program_of(program_path)
     content = profile_file.whole_content(path, file, FORMAT)
-    total = gmon_sum.GmonSum(path, parse(path, content, program.layout))
+    first = parse(path, content, program.layout)
+    total = gmon_sum.GmonSum(path, first)
+    warnings = [says_nothing(path)] if first.is_empty else []
     for other in others:
-        total.add(other, read_gmon(other, program.layout))
+        further = read_gmon(other, program.layout)
+        total.add(other, further)
+        warnings += [says_nothing(other)] if further.is_empty else []
     gmon = total.file()
-    warnings = [] if gmon.says_rate else [_NO_RATE]
+    warnings += [] if gmon.says_rate or not gmon.histograms else [_NO_RATE]
     tables = _Tables(path, program, gmon).tables()
     return profile_file.head([str(program_path)], producer="gprof", warnings=warnings), tables
 
