@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gnomon.callgraph.call_graph import CallGraph, call_graph
 from gnomon.callgraph.call_profile import CallProfile
 from gnomon.callgraph.merged_profiles import merged_profiles
+from gnomon.callgraph.reports.plain_reports import PLAIN_REPORTS, report_data, report_text
 from gnomon.callgraph.selection import Selection
 from gnomon.errors import UsageError
 
@@ -115,6 +116,17 @@ def test_names_in_cxx_with_and_without_their_files() -> None:
             call_graph(profile, Selection(hidden=(name,)))
         assert str(caught.value).endswith(f"-e {name}: the profile has no such function; did you "
                                           f"mean {hint}?")  # fmt: skip
+
+
+def test_a_name_of_two_lines_stays_on_its_line() -> None:
+    own = {"f\n\x1b[31mg": 2.0, "main": 1.0}
+    profile = call_profile(own, module={"main": "lib\nx"})
+    graph = call_graph(profile)
+    for report in PLAIN_REPORTS:
+        lines = report_text(graph, report).splitlines()
+        assert not [line for line in lines if line.startswith(("\x1b", "x"))], report
+    assert r"f\n\x1b[31mg" in report_text(graph, "flat")
+    assert report_data(graph, "flat")[0]["function"] == "f\n\x1b[31mg"
 
 
 def test_what_is_called_from_an_unknown_place_keeps_its_time() -> None:
