@@ -135,7 +135,7 @@ def test_a_configuration_goes_before_the_number_of_boxes(window: Page, folder: P
         ("Initial display", "5001", "0 to 5000"),
         ("Configuration file", "nowhere.toml", "nowhere.toml"),
         ("Shared libraries", "/nowhere", "-L /nowhere: there is no such directory"),
-        ("Search sources in", "/nowhere", "/nowhere: no directory"),
+        ("Search sources in", "/nowhere", "-a /nowhere: there is no such directory"),
         ("Grey boxes, no entries", "nobody", "nobody"),
         ("Binary executable", "small.toml", "program"),
     ],

@@ -238,7 +238,8 @@ def test_names_that_mean_nothing_or_too_much(folder: Path) -> None:
     assert "a function is missing" in refused(folder, 2)
     assert "functions could be it" in refused(folder, 2, "o", "app")
     assert "--top -1" in refused(folder, 2, "solve", "--top", "-1")
-    assert "no such directory" in refused(folder, 2, "solve", "--source-path", "/nonexistent")
+    for place in ("/nonexistent", "~nobody-of-that-name/src"):
+        assert "no such directory" in refused(folder, 2, "solve", "--source-path", place)
     assert "unexpected" in refused(folder, 2, "solve", "app", "more")
     assert printed(folder, "p.c:solve", "app") == printed(folder, "solve", "app")
     assert printed(folder, "program:solve", "app") == printed(folder, "solve", "app")

@@ -18,6 +18,7 @@ def call_profile(
     totals: Mapping[str, float] | None = None,
     *,
     module: Mapping[str, str] | None = None,
+    file: Mapping[str, str] | None = None,
 ) -> CallProfile:
     """Return a profile.
 
@@ -26,15 +27,17 @@ def call_profile(
         calls: numbers of calls, by "caller callee".
         totals: what calls came to, likewise.
         module: of functions; "app" by default.
+        file: of functions; "" by default.
     """
     names = tuple(own)
+    files = tuple((file or {}).get(name, "") for name in names)
     arcs = tuple(dict.fromkeys([*(calls or {}), *(totals or {})]))
     pairs = [arc.split() for arc in arcs]
     n = len(names)
     return CallProfile(
         program="app", metric=CPU, name=names, title=names,
         module=tuple((module or {}).get(name, "app") for name in names),
-        places=KnownPlaces(("",) * n, np.zeros(n, np.int32)),
+        places=KnownPlaces(files, np.zeros(n, np.int32)),
         own=np.array([own[name] for name in names], np.float64), whole=sum(own.values()),
         caller=np.array([names.index(caller) for caller, _ in pairs], np.int32),
         callee=np.array([names.index(callee) for _, callee in pairs], np.int32),

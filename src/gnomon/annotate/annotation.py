@@ -28,6 +28,8 @@ VERSION = 1
 TICK_SECONDS = 0.01
 """A tick of gprof and Xprofiler, of 100 samples a second."""
 TICKS = "ticks"
+_OF_SAMPLES = "sample that event: gnomon record -e EVENT"
+_OF_CALLGRIND = "record it with them: valgrind --tool=callgrind --dump-instr=yes"
 
 
 class Shown(NamedTuple):
@@ -168,9 +170,11 @@ def _check_addresses(run: Run, function: Function, metric: Mapping[str, Cell]) -
         f"SELECT 1 FROM samples WHERE metric = {metric['metric']} AND address IS NOT NULL LIMIT 1"
     )
     if not has_addresses:
+        # Source: callgrind/dump.c: "creator: callgrind-VERSION".
+        is_callgrind = str(run.head.get("producer", "")).startswith("callgrind")
         raise GnomonError(
-            f"{printable(str(metric['name']))}: the run does not say at which instructions; sample "
-            "that event: gnomon record -e EVENT"
+            f"{printable(str(metric['name']))}: the run does not say at which instructions; "
+            f"{_OF_CALLGRIND if is_callgrind else _OF_SAMPLES}"
         )
 
 

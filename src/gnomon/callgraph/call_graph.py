@@ -13,6 +13,7 @@ from itertools import pairwise
 from gnomon.callgraph import _call_graph, selection
 from gnomon.callgraph.call_profile import UNKNOWN, CallProfile
 from gnomon.callgraph.selection import Selection
+from gnomon.units import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,8 +113,15 @@ def call_graph(profile: CallProfile, chosen: Selection = EVERYTHING) -> CallGrap
         UsageError: a function of the selection is not there.
     """
     choice = _choice(profile, chosen)
-    core = _call_graph.CallGraph(profile.name, profile.title, *profile.columns, choice)
+    titles = on_lines(profile.title)
+    core = _call_graph.CallGraph(profile.name, titles, *profile.columns, choice)
     return CallGraph(profile, core)
+
+
+def on_lines(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names as lines of reports have them: what ends a line would break their columns."""
+    # Names of programs are many, and have none: that is soon seen of all of them together.
+    return tuple(map(printable, names)) if "\n" in "".join(names) else names
 
 
 def _choice(profile: CallProfile, chosen: Selection) -> bytes:

@@ -12,7 +12,7 @@ from gnomon.model.metric import CPU_TIME
 from gnomon.model.value import How
 from gnomon.named_tuple import NamedTuple
 from gnomon.store.profile_files.gmon import function_times, gmon_sum
-from gnomon.store.profile_files.gmon.gmon_file import GmonFile, read_gmon
+from gnomon.store.profile_files.gmon.gmon_file import GmonFile, read_gmon, says_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class GmonProfile(NamedTuple):
         shift: what is taken from their addresses: where the program was loaded.
         n_files: how many there are.
         files: each by itself, where that was asked for.
-        warnings: why they seem to be of another program.
+        notes: what is to be said of files.
     """
 
     program: Program
@@ -40,7 +40,7 @@ class GmonProfile(NamedTuple):
     shift: int
     n_files: int
     files: tuple[FileValues, ...]
-    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def gmon_profile(
@@ -66,8 +66,11 @@ def gmon_profile(
     program = function_times.program_of(program_path, with_files=with_files)
     total: gmon_sum.GmonSum | None = None
     files = []
+    notes = []
     for path in progress(paths):
         file = read_gmon(path, program.layout)
+        if file.is_empty:
+            notes.append(says_nothing(path))
         if by_file:
             shift = function_times.shift_of(program, file)
             files.append(_file_values(program, path, file, shift))
@@ -78,10 +81,9 @@ def gmon_profile(
     assert total is not None
     whole = total.file()
     shift = function_times.shift_of(program, whole)
-    warning = function_times.misfit(program, whole, shift)
-    return GmonProfile(
-        program, whole, shift, len(paths), tuple(files), (warning,) if warning else ()
-    )
+    misfit = function_times.misfit(program, whole, shift)
+    notes += [misfit] if misfit else []
+    return GmonProfile(program, whole, shift, len(paths), tuple(files), tuple(notes))
 
 
 def _file_values(program: Program, path: Path, file: GmonFile, shift: int) -> FileValues:

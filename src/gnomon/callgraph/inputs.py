@@ -45,11 +45,6 @@ class GraphInput(NamedTuple):
     files: tuple[FileValues, ...]
     gmon: GmonProfile | None = None
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What readers should know of the files, a line each."""
-        return self.gmon.warnings if self.gmon is not None else ()
-
 
 def read_inputs(
     names: Sequence[str],
@@ -108,12 +103,14 @@ def gmon_files(names: Sequence[str]) -> GmonFiles | None:
         from gnomon.store.profile_files.gmon.program_search import program_beside
 
         return GmonFiles(program_beside(paths[0]), paths)
-    if len(paths) > 1 and all(map(_is_gmon, paths[1:])) and not _is_there(names[0]):
-        raise UsageError(
-            printable(
-                f"{paths[0]}: no such file; before gmon.out files name the program that wrote them"
+    if len(paths) > 1 and all(map(_is_gmon, paths[1:])):
+        kind = _kind_of_no_profile(names[0])
+        if kind:
+            raise UsageError(
+                printable(
+                    f"{paths[0]}: {kind}; before gmon.out files name the program that wrote them"
+                )
             )
-        )
     return None
 
 
@@ -183,10 +180,15 @@ def _is_gmon(path: Path) -> bool:
     return is_gmon(_start(path)) or path.name.startswith((USUAL_FILE, SUM_FILE))
 
 
-def _is_there(name: str) -> bool:
-    from gnomon.store.run_directory import path_of
+def _kind_of_no_profile(name: str) -> str:
+    """Return what something is that is neither a file nor a run; "" of these."""
+    from gnomon.store.regular_file import special_kind
+    from gnomon.store.run_directory import is_run, path_of
 
-    return Path(name).exists() or path_of(name).exists()
+    path = Path(name)
+    if is_run(path) or is_run(path_of(name.rstrip("/"))):
+        return ""
+    return special_kind(path) or ("" if path.exists() else "no such file")
 
 
 def _start(path: Path) -> bytes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 from gnomon.callgraph import _call_graph
 from gnomon.errors import UsageError
@@ -16,6 +17,20 @@ if TYPE_CHECKING:
 _SUGGESTIONS = 5
 
 
+class ConfiguredName(NamedTuple):
+    """A name that a configuration file has, as if it were typed.
+
+    Attributes:
+        option: that it stands for, as "-e".
+        name: of a function.
+        place: the file, the line and the key: "x.toml:3: hidden:".
+    """
+
+    option: str
+    name: str
+    place: str
+
+
 class Selection(NamedTuple):
     """Names of functions, as they were typed.
 
@@ -26,6 +41,7 @@ class Selection(NamedTuple):
         counted: -F: no others have entries, or time.
         by_chapter: what that means for functions that these call is as the Redpaper's table 5-1
             has it (`chapter_flags`), not as GNU gprof does.
+        configured: those of the names that a configuration file has.
     """
 
     hidden: tuple[str, ...] = ()
@@ -33,6 +49,7 @@ class Selection(NamedTuple):
     shown: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
     by_chapter: bool = False
+    configured: tuple[ConfiguredName, ...] = ()
 
 
 class SelectedFunctions(NamedTuple):
@@ -48,7 +65,7 @@ def selected_functions(profile: CallProfile, selection: Selection) -> SelectedFu
     """Return the functions that a selection names.
 
     Raises:
-        UsageError: there is none of a name.
+        UsageError: there is none of a name; says which option or configuration file has it.
     """
     by_name: dict[str, list[int]] = {}
     if selection.hidden or selection.dropped or selection.shown or selection.counted:
@@ -59,9 +76,13 @@ def selected_functions(profile: CallProfile, selection: Selection) -> SelectedFu
         for position in _call_graph.of_profiling(names)
     )
 
+    places = {(origin.option, origin.name): origin.place for origin in selection.configured}
+
     def named(option: str, names: Iterable[str]) -> frozenset[int]:
         return frozenset(
-            position for name in names for position in _positions(profile, by_name, option, name)
+            position
+            for name in names
+            for position in _positions(profile, by_name, places.get((option, name), option), name)
         )
 
     hidden, dropped = named("-e", selection.hidden), named("-E", selection.dropped)
@@ -89,34 +110,56 @@ def _by_name(profile: CallProfile) -> dict[str, list[int]]:
 
 
 def _positions(
-    profile: CallProfile, by_name: dict[str, list[int]], option: str, text: str
+    profile: CallProfile, by_name: dict[str, list[int]], origin: str, text: str
 ) -> list[int]:
     """Return the functions of NAME or FILE:NAME.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none; begins with the origin of the name, such as an option.
     """
-    if text in by_name:
-        return by_name[text]
-    file, colon, name = text.rpartition(":")
-    if colon and file and not file.endswith(":"):
+    positions = _of_name(profile, by_name, text)
+    if positions:
+        return positions
+    file, name = _split(text)
+    if file:
         positions = [
             position
-            for position in by_name.get(name, ())
+            for position in _of_name(profile, by_name, name)
             if profile.file[position].rpartition("/")[2] == file or profile.file[position] == file
         ]
         if positions:
             return positions
-    # Names in C++ have their parameters, which few want to type.
-    bare = [position for position, title in enumerate(profile.title) if _bare(title) == text]
-    if bare:
-        return bare
-    import difflib
+    like = _names_like(list(by_name), text) or _names_like(list(by_name), name)
+    hint = f"did you mean {', '.join(like)}?" if like else "--report index -z lists all"
+    raise UsageError(printable(f"{origin} {text}: the profile has no such function; {hint}"))
 
-    close = difflib.get_close_matches(text, list(by_name), n=_SUGGESTIONS, cutoff=0.6)
-    hint = f"did you mean {', '.join(close)}?" if close else "--report index -z lists all"
-    raise UsageError(printable(f"{option} {text}: the profile has no such function; {hint}"))
+
+def _of_name(profile: CallProfile, by_name: dict[str, list[int]], name: str) -> list[int]:
+    """Return the functions of a name; in C++ they have parameters, which few want to type."""
+    return by_name.get(name) or [
+        position for position, title in enumerate(profile.title) if _bare(title) == name
+    ]
 
 
 def _bare(title: str) -> str:
     return title.partition("(")[0]
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Return the file, "" for none, and the name of FILE:NAME, which may have namespaces."""
+    colons = list(re.finditer(r"(?<!:):(?!:)", text))
+    return (text[: colons[-1].start()], text[colons[-1].end() :]) if colons else ("", text)
+
+
+def _names_like(names: Sequence[str], text: str) -> list[str]:
+    """Return the names that begin as a text does, in any namespace, else those like it."""
+    if not text:
+        return []
+    # What is before a template's name, as in `int twice<int>(int)`, is its type.
+    begins = re.compile(rf"(?:.*(?:::| ))?{re.escape(text)}")
+    starting = sorted((name for name in names if begins.match(_bare(name))), key=len)
+    if starting:
+        return starting[:_SUGGESTIONS]
+    import difflib
+
+    return difflib.get_close_matches(text, names, n=_SUGGESTIONS, cutoff=0.6)

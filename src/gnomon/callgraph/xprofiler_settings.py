@@ -16,19 +16,23 @@ Source: the Redpaper's chapter 5.1, table 5-1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gnomon.callgraph.selection import Selection
+from gnomon.callgraph.selection import ConfiguredName, Selection
 from gnomon.errors import UsageError
 from gnomon.metrics.toml_document import Document
 from gnomon.named_tuple import NamedTuple
+from gnomon.store.regular_file import special_kind
 
 DISPLAY_MOST = 5000
 DEFAULT_PLACE = "@"
 _TABLE = "xprofiler"
 _NUMBER = "display_max"
-_LISTS = ("hidden", "dropped", "shown", "counted", "source_paths", "library_paths")
+_OPTIONS = {"hidden": "-e", "dropped": "-E", "shown": "-f", "counted": "-F"}
+_SOURCES, _LIBRARIES = "source_paths", "library_paths"
+_LISTS = (*_OPTIONS, _SOURCES, _LIBRARIES)
 
 
 class XprofilerSettings(NamedTuple):
@@ -53,16 +57,28 @@ def read_settings(path: Path) -> XprofilerSettings:
     Raises:
         UsageError: it cannot be read, or something in it is wrong; names the line.
     """
+    # A pipe would be waited for.
+    if kind := special_kind(path):
+        raise UsageError(f"-c {path}: {kind}, where a configuration file is expected; name one")
     document = Document(path)
     document.only((_TABLE,))
     entry = document.table(_TABLE)
     entry.only((_NUMBER, *_LISTS))
     most = entry.whole_number(_NUMBER, DISPLAY_MOST) if _NUMBER in entry.fields else None
     lists = {name: entry.texts(name) if name in entry.fields else () for name in _LISTS}
-    selection = Selection(
-        lists["hidden"], lists["dropped"], lists["shown"], lists["counted"], by_chapter=True
+    for key, places in ((_SOURCES, _places(lists[_SOURCES])), (_LIBRARIES, lists[_LIBRARIES])):
+        for place in _missing(places):
+            entry.refuse(key, f"{key}: {place}: there is no such directory")
+    configured = tuple(
+        ConfiguredName(option, name, f"{entry.source}:{entry.line_of(key)}: {key}:")
+        for key, option in _OPTIONS.items()
+        for name in lists[key]
     )
-    return XprofilerSettings(most, selection, lists["source_paths"], lists["library_paths"])
+    selection = Selection(
+        lists["hidden"], lists["dropped"], lists["shown"], lists["counted"], by_chapter=True,
+        configured=configured,
+    )  # fmt: skip
+    return XprofilerSettings(most, selection, lists[_SOURCES], lists[_LIBRARIES])
 
 
 def display_max(text: str) -> int:
@@ -72,7 +88,8 @@ def display_max(text: str) -> int:
         UsageError: it is none from 0 to DISPLAY_MOST.
     """
     if not text.isascii() or not text.isdigit() or int(text[:9]) > DISPLAY_MOST:
-        raise UsageError(f"-disp_max {text}: must be a whole number from 0 to {DISPLAY_MOST}")
+        shown = text or "''"
+        raise UsageError(f"-disp_max {shown}: must be a whole number from 0 to {DISPLAY_MOST}")
     return int(text)
 
 
@@ -98,6 +115,7 @@ def with_configuration(
         Selection(
             (*own.hidden, *more.hidden), (*own.dropped, *more.dropped),
             (*own.shown, *more.shown), (*own.counted, *more.counted), by_chapter=True,
+            configured=own.configured,
         ),
         (*read.source_paths, *typed.source_paths),
         (*read.library_paths, *typed.library_paths),
@@ -118,7 +136,7 @@ def source_places(paths: Sequence[str]) -> SourcePlaces:
         paths: each with colons between directories, of which DEFAULT_PLACE stands for the
             recorded place.
     """
-    places = [place for some in paths for place in some.split(":") if place]
+    places = list(_places(paths))
     if DEFAULT_PLACE not in places:
         return SourcePlaces((), tuple(places))
     default = places.index(DEFAULT_PLACE)
@@ -126,12 +144,28 @@ def source_places(paths: Sequence[str]) -> SourcePlaces:
     return SourcePlaces(tuple(places[:default]), tuple(behind))
 
 
-def check_library_paths(paths: Sequence[str]) -> None:
-    """Refuse directories of -L that are not there.
+def check_paths(settings: XprofilerSettings) -> None:
+    """Refuse directories of -a and -L that are not there.
 
     Raises:
         UsageError: one is not.
     """
-    for name in paths:
-        if not Path(name).is_dir():
-            raise UsageError(f"-L {name}: there is no such directory")
+    for option, places in (
+        ("-a", _places(settings.source_paths)), ("-L", settings.library_paths),
+    ):  # fmt: skip
+        for place in _missing(places):
+            remedy = f"; {DEFAULT_PLACE} is the recorded place" if option == "-a" else ""
+            raise UsageError(f"{option} {place}: there is no such directory{remedy}")
+
+
+def _places(paths: Sequence[str]) -> Sequence[str]:
+    """Return the directories of lists that have colons between them."""
+    return [place for some in paths for place in some.split(":") if place]
+
+
+def _missing(places: Sequence[str]) -> Iterator[str]:
+    """Yield the directories that are not there; those of a home may begin with a tilde."""
+    for place in places:
+        home = os.path.expanduser(place)  # noqa: PTH111, as Path's raises for ~nobody
+        if place != DEFAULT_PLACE and not Path(home).is_dir():
+            yield place

@@ -15,6 +15,25 @@ if TYPE_CHECKING:
     from typing import IO
 
 
+DIRECTORY = "a directory"
+_KINDS = (
+    (stat.S_ISDIR, DIRECTORY),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def special_kind(path: Path) -> str:
+    """Return what a path is that is no regular file; "" of one, and of what is not there."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return ""
+    return next((name for is_kind, name in _KINDS if is_kind(mode)), "")
+
+
 @contextmanager
 def open_regular(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that is one: a pipe or a device would be waited for.
@@ -24,7 +43,8 @@ def open_regular(path: Path) -> Iterator[IO[bytes]]:
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise RunDirectoryError(f"{path}: not a regular file")
+            kind = special_kind(path)
+            raise RunDirectoryError(f"{path}: {kind}, where a file is expected; name a file")
         file = path.open("rb")
     except OSError as error:
         raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None

@@ -21,6 +21,7 @@ from gnomon.model.tables import ALL_SCHEMAS, REGIONS, SCHEMAS, Table
 from gnomon.store import kept_files, unfinished_run
 from gnomon.store.duckdb_parquet import as_utf8
 from gnomon.store.parquet_writer import write_table
+from gnomon.store.regular_file import special_kind
 from gnomon.store.run import Run as Run
 from gnomon.store.run_head import HEAD as HEAD
 from gnomon.store.run_head import HEAD_LIMIT_BYTES, checked_head
@@ -258,9 +259,7 @@ def located(name: str, readers: Sequence[Reader] | None = None) -> Path:
         from gnomon.store import run_files
 
         known = run_files.READERS if readers is None else readers
-        raise RunDirectoryError(run_files.not_meant(name, known) or (
-            f"{path}: no such run; {_others(path)}"
-        ))  # fmt: skip
+        raise RunDirectoryError(run_files.not_meant(name, known) or _no_run(name, path))
     return path
 
 
@@ -300,6 +299,19 @@ def runs(where: Path) -> list[Path]:
     return [path for _, path in sorted(by_time)]
 
 
+def _no_run(name: str, path: Path) -> str:
+    """Return that a name, and the path of a run of that name, are those of no run."""
+    # An empty name is, as a path, the folder that one is in.
+    for place in (path, *([Path(name)] if name else [])):
+        if place.is_dir():
+            within = _listed(runs(place))
+            other = f"the latest in it are: {within}" if within else _others(path)
+            return f"{place}: a directory, but no run: it has no {HEAD}; {other}"
+        if kind := special_kind(place):
+            return f"{place}: {kind}, where a run is expected; {_others(path)}"
+    return f"{path}: no such run; {_others(path)}"
+
+
 def _others(path: Path) -> str:
     """Return which runs are there instead, or what is left of it."""
     left = path.name.removesuffix(SUFFIX).removesuffix(f"{SUFFIX}.raw")
@@ -309,11 +321,16 @@ def _others(path: Path) -> str:
             f"{printable(str(raw))} is of a gnomon run that has not ended, or was killed: then "
             f"gnomon repair {printable(str(path.with_name(left)))}"
         )
-    names = [printable(str(run).removesuffix(SUFFIX)) for run in runs(path.parent)]
-    if not names:
+    latest = _listed(runs(path.parent))
+    if not latest:
         return "there is none here; create one: gnomon run -- program"
+    return f"the latest are: {latest}"
+
+
+def _listed(paths: Sequence[Path]) -> str:
+    names = [printable(str(run).removesuffix(SUFFIX)) for run in paths]
     more = f" and {len(names) - _NAMED_RUNS} more" if len(names) > _NAMED_RUNS else ""
-    return f"the latest are: {', '.join(names[:_NAMED_RUNS])}{more}"
+    return f"{', '.join(names[:_NAMED_RUNS])}{more}"
 
 
 def _open(path: Path) -> Run:

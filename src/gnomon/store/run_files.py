@@ -7,13 +7,12 @@ if none knows it, the end of its name may say which one is to say what is wrong 
 from __future__ import annotations
 
 import re
-import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gnomon.named_tuple import NamedTuple
-from gnomon.store.regular_file import start_of
+from gnomon.store.regular_file import DIRECTORY, special_kind, start_of
 from gnomon.units import printable
 
 if TYPE_CHECKING:
@@ -253,11 +252,12 @@ def reader_of(path: Path, readers: Sequence[Reader]) -> Reader | None:
 def why_not(path: Path, readers: Sequence[Reader]) -> str:
     """Return why a path is not a file that can be read as a run, and which ones can."""
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            return "a directory, but not a run directory"
-        if not stat.S_ISREG(mode):
-            return "not a regular file"
+        path.stat()
+        kind = special_kind(path)
+        if kind == DIRECTORY:
+            return "a directory, but not a run directory; name a run or a file"
+        if kind:
+            return f"{kind}, where a file is expected; write what it gives into a file"
         with path.open("rb") as file:
             start = file.read(SNIFFED_BYTES)
     except FileNotFoundError:
@@ -284,7 +284,7 @@ def not_meant(name: str, readers: Sequence[Reader]) -> str:
             f"{name}: a {reader.suffixes[0]} file is no run directory, which alone can be deleted "
             f"and have tags and notes; gnomon import {name} makes one of it"
         )
-    if path.is_file():
+    if path.is_file() or special_kind(path) not in ("", DIRECTORY):
         return f"{name}: {why_not(path, readers)}"
     ends = tuple(end for one in readers for end in one.suffixes)
     if name.lower().endswith(ends) and not path.exists():

@@ -12,7 +12,7 @@ from gnomon.callgraph.selection import Selection, selected_functions
 from gnomon.callgraph.xprofiler_settings import (
     DISPLAY_MOST,
     XprofilerSettings,
-    check_library_paths,
+    check_paths,
     source_places,
     with_configuration,
 )
@@ -36,7 +36,7 @@ def load(session: Session, body: Mapping[str, Any]) -> Response:
     """
     config = request_params.text(body, "config")
     settings, notes = with_configuration(absolute_of(config) if config else "", _typed(body))
-    check_library_paths(settings.library_paths)
+    check_paths(settings)
     program = request_params.text(body, "program")
     names = [program] if program else []
     gmon = gmon_files([absolute_of(name) for name in (*names, *_texts(body, "files"))])

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gnomon.callgraph.call_graph import CallGraph, call_graph
 from gnomon.callgraph.call_profile import CallProfile
 from gnomon.callgraph.merged_profiles import merged_profiles
+from gnomon.callgraph.reports.plain_reports import PLAIN_REPORTS, report_data, report_text
 from gnomon.callgraph.selection import Selection
 from gnomon.errors import UsageError
 
@@ -93,6 +94,39 @@ def test_a_cycle_that_only_a_named_function_calls_is_hidden() -> None:
 def test_a_name_that_is_not_there() -> None:
     with pytest.raises(UsageError, match="-E mian: the profile has no such function; did you mean"):
         call_graph(call_profile(OWN, CALLS), Selection(dropped=("mian",)))
+
+
+def test_names_in_cxx_with_and_without_their_files() -> None:
+    own = dict.fromkeys(
+        ("norm(int)", "norm(double)", "ns::S::norm(int)", "int twice<int>(int)"), 1.0
+    )
+    profile = call_profile(own, file={"norm(int)": "src/a.cc", "ns::S::norm(int)": "src/a.cc"})
+    for name, chosen in (
+        ("norm", {"norm(int)", "norm(double)"}),
+        ("a.cc:norm", {"norm(int)"}),
+        ("src/a.cc:norm(int)", {"norm(int)"}),
+        ("a.cc:ns::S::norm", {"ns::S::norm(int)"}),
+    ):
+        assert shown(call_graph(profile, Selection(shown=(name,)))) == chosen, name
+    for name, hint in (
+        ("nor", "norm(int), norm(double), ns::S::norm(int)"), ("twi", "int twice<int>(int)"),
+        ("b.cc:norm", "norm(int), norm(double), ns::S::norm(int)"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError) as caught:
+            call_graph(profile, Selection(hidden=(name,)))
+        assert str(caught.value).endswith(f"-e {name}: the profile has no such function; did you "
+                                          f"mean {hint}?")  # fmt: skip
+
+
+def test_a_name_of_two_lines_stays_on_its_line() -> None:
+    own = {"f\n\x1b[31mg": 2.0, "main": 1.0}
+    profile = call_profile(own, module={"main": "lib\nx"})
+    graph = call_graph(profile)
+    for report in PLAIN_REPORTS:
+        lines = report_text(graph, report).splitlines()
+        assert not [line for line in lines if line.startswith(("\x1b", "x"))], report
+    assert r"f\n\x1b[31mg" in report_text(graph, "flat")
+    assert report_data(graph, "flat")[0]["function"] == "f\n\x1b[31mg"
 
 
 def test_what_is_called_from_an_unknown_place_keeps_its_time() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,41 @@ def test_what_cannot_be_asked(
 ) -> None:
     got, err = refused(capsys, *files, *words)
     assert (got, said in err) == (status, True), err
+
+
+def test_a_file_of_nothing_but_a_header(
+    files: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "gmon.out"
+    empty.write_bytes(Path(files[1]).read_bytes()[:20])
+    for further in ((), files[1:]):
+        assert main(["callgraph", files[0], str(empty), *further]) == 0
+        assert capsys.readouterr().err == (
+            f"gnomon: note: {empty}: it holds no record, neither samples nor calls: the program "
+            "was killed while it wrote the file, or the disk was full; run it again\n"
+        )
+
+
+def test_what_is_no_file(
+    files: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    os.mkfifo("pipe")
+    os.mkfifo("gmon.out.1")
+    for words, status, said in (
+        (("empty",), 1, "empty: a directory, but no run"),
+        (("pipe",), 1, "pipe: a named pipe, where a file is expected"),
+        (("pipe", files[1]), 2, "pipe: a named pipe; before gmon.out files name the program"),
+        (("empty", files[1]), 2, "empty: a directory; before gmon.out files name the program"),
+        ((files[0], "gmon.out.1"), 1, "gmon.out.1: a named pipe, where a file is expected"),
+        ((files[0], "empty"), 1, "empty: a directory, where a file is expected"),
+    ):
+        got, err = refused(capsys, *words)
+        assert (got, err.startswith(f"gnomon: {said}")) == (status, True), err
 
 
 def test_files_that_cannot_be_read(

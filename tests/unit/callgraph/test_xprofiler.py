@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -84,8 +85,13 @@ source_paths = ["src", "@"]
 
 
 def test_a_configuration_file(
-    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    files: tuple[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "src").mkdir()
     path = tmp_path / "x.toml"
     path.write_text(CONFIG)
     settings = read_settings(path)
@@ -104,6 +110,14 @@ def test_a_configuration_file(
         ("[xprofiler]\nhiden = ['f']", ":2: unknown key 'hiden'; did you mean hidden?"),
         ("[xprofiler]\n\nshown = 'f'", ":3: 'shown' must be a list of strings"),
         ("[xprofiler", ":1: not TOML"),
+        (
+            "[xprofiler]\n\nlibrary_paths = ['/', '/nowhere']",
+            ":3: library_paths: /nowhere: there is no such directory",
+        ),
+        (
+            "[xprofiler]\nsource_paths = ['@', '/:/nowhere']",
+            ":2: source_paths: /nowhere: there is no such directory",
+        ),
         ('[xprofiler]\nshown = ["\\u0007"]', ":2: 'shown' must hold strings of printable"),
     ],
 )
@@ -113,6 +127,37 @@ def test_configuration_files_that_are_wrong(text: str, said: str, tmp_path: Path
     with pytest.raises(UsageError) as caught:
         read_settings(path)
     assert f"{path}{said}" in str(caught.value)
+
+
+def test_functions_of_a_configuration_file_that_are_not_there(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text('[xprofiler]\nhidden = ["leaf"]\nshown = [\n"evne"]\n')
+    said = f"{path}:3: shown: evne: the profile has no such function; did you mean even"
+    # The page would show it, too, but could not say where it is from.
+    for words in (("--report", "graph"), ("--no-browser",)):
+        assert said in refused(capsys, "-c", str(path), *files, *words)
+    path.write_text('[xprofiler]\nhidden = ["leaf"]\n')
+    err = refused(capsys, "-c", str(path), *files, "-e", "nobody", "--report", "graph")
+    assert err.startswith("xprofiler: -e nobody: the profile has no such function")
+
+
+def test_options_that_would_do_nothing(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for words, said in (
+        (("--json",), "--json is of reports, not of the page; add --report LIST"),
+        (("-o", "x.txt"), "-o is of reports, not of the page; add --report LIST"),
+        (("-a", "@:/nowhere"), "-a /nowhere: there is no such directory"),
+        (("-a", "/nowhere", "--report", "flat"), "-a /nowhere: there is no such directory"),
+        (("-disp_max", ""), "-disp_max '': must be a whole number from 0 to 5000"),
+        (("-c", ""), "-c '': the name of a configuration file is missing"),
+        (("-c", str(tmp_path / "pipe")), "pipe: a named pipe, where a configuration file is"),
+        (("-c", str(tmp_path)), ": a directory, where a configuration file is expected"),
+    ):
+        assert said in refused(capsys, *words, *files)
 
 
 def test_what_makes_no_sense(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

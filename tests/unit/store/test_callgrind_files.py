@@ -204,6 +204,15 @@ def test_addresses_are_those_of_the_file(tmp_path: Path) -> None:
     assert first == [(int(address, 16),)]
 
 
+def test_files_without_instructions_say_how_to_have_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = recorded(tmp_path)
+    assert main(["annotate", "leaf", str(file), "--assembly"]) == 1
+    said = capsys.readouterr().err
+    assert "record it with them: valgrind --tool=callgrind --dump-instr=yes" in said
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [

@@ -6,6 +6,7 @@ basic blocks.
 
 from __future__ import annotations
 
+import os
 import shutil
 import struct
 import subprocess
@@ -32,6 +33,7 @@ from gnomon.store.profile_files.gmon.gmon_file import (
     is_gmon,
     parse,
 )
+from gnomon.store.profile_files.gmon.gmon_run import open_gmon
 from gnomon.store.run_import import import_file
 
 FILE = Path("gmon.out")
@@ -263,6 +265,43 @@ def test_a_file_alone_has_to_tell_of_its_program(
         for reader in run_files.READERS
     )
     assert import_file(lonely, "some", readers) == Path("some.gnomon")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("missing", "missing: no such file; name the program that wrote the gmon.out file"),
+        ("folder", "folder: a directory; name the program"),
+        ("pipe", "pipe: a named pipe; name the program"),
+        ("text", "text: no program (no ELF file); name the program"),
+    ],
+)
+def test_what_is_no_program_is_named(
+    name: str,
+    said: str,
+    profiled: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("text").write_text("main\n")
+    os.mkfifo("pipe")
+    assert main(["import", str(profiled[1]), "--program", name, "--name", "some"]) == 1
+    out, err = capsys.readouterr()
+    assert (out, err.startswith(f"gnomon: {said}"), err.count("\n")) == ("", True, 1), err
+
+
+def test_a_file_of_nothing_but_a_header(profiled: tuple[Path, Path], tmp_path: Path) -> None:
+    file = tmp_path / "gmon.out"
+    file.write_bytes(profiled[1].read_bytes()[:20])
+    with pytest.raises(RunDirectoryError, match=r"holds no record.* was killed while it wrote"):
+        run_directory.find(str(file))
+    run = open_gmon(file, str(profiled[0]), [profiled[1]])
+    (warning,) = run.head["warnings"]
+    assert warning.startswith(f"{file}: it holds no record")
+    assert open_gmon(profiled[1], str(profiled[0])).head["warnings"] == []
 
 
 def test_the_program_that_ends_where_the_histogram_does(

@@ -136,6 +136,29 @@ def test_a_wrong_name_tells_the_runs_that_are_there(tmp_path: Path) -> None:
     assert str(caught.value).endswith(f"the latest are: {latest} and 2 more")
 
 
+def test_what_is_neither_a_run_nor_a_file_is_named_as_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty.gnomon").mkdir()
+    os.mkfifo("pipe")
+    os.mkfifo("other.gnomon")
+    for name, said in (
+        ("empty.gnomon", "empty.gnomon: a directory, but no run: it has no run.json; there is"),
+        ("empty", "empty.gnomon: a directory, but no run: it has no run.json"),
+        ("pipe", "pipe: a named pipe, where a file is expected; write what it gives into a file"),
+        ("other", "other.gnomon: a named pipe, where a run is expected"),
+        ("/dev/zero", "/dev/zero: a device, where a file is expected"),
+    ):
+        with pytest.raises(RunDirectoryError) as caught:
+            run_directory.find(name)
+        assert str(caught.value).startswith(said)
+    Path("results").mkdir()
+    written(Path("results"))
+    with pytest.raises(RunDirectoryError, match=r"no run: .*; the latest in it are: results/"):
+        run_directory.find("results")
+
+
 @pytest.mark.parametrize("table", [schema.name for schema in SCHEMAS])
 def test_a_damaged_table_is_named(tmp_path: Path, table: str) -> None:
     path = written(tmp_path)

@@ -161,8 +161,9 @@ def test_what_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     Path("folder").mkdir()
     Path("locked.viz").write_bytes(b"<hpm ")
     for name, why in (
-        ("pipe.viz", "pipe.viz: not a regular file"),
-        ("pipe", "pipe: nothing to import: not a regular file"),
+        ("pipe.viz", "pipe.viz: a named pipe, where a file is expected"),
+        ("pipe", "pipe: nothing to import: a named pipe, where a file is expected"),
+        ("/dev/zero", "/dev/zero: nothing to import: a device, where a file is expected"),
         ("folder", "folder: nothing to import: a directory, but not a run directory"),
         ("app.gnomon", "app.gnomon: nothing to import: it is a run directory"),
         ("none.viz", "none.viz: nothing to import: no such file"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gnomon.callgraph.call_graph import known_calls
 from gnomon.callgraph.reports.shown_unit import shown_unit
+from gnomon.units import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,10 +69,10 @@ def _head(graph: CallGraph, prefix: str, unit: str) -> str:
     if metric.sample_bytes:
         lines.append(f"Each sample counts as {1.0 / metric.per_unit:g} {unit}.")
     else:
-        lines.append(f"{metric.name}, {metric.how}")
+        lines.append(printable(f"{metric.name}, {metric.how}"))
     if graph.profile.whole <= 0:
         lines += [" no time accumulated", ""]
-    per_call = f"{prefix}{metric.unit[:1] or '1'}/call"
+    per_call = f"{prefix}{printable(metric.unit)[:1] or '1'}/call"
     lines += [
         f"{'%  ':>5} {'cumulative':>10} {'self  ':>8} {'':8} {'self  ':>8} {'total ':>8}  {'':8}",
         f"{'time':>5} {unit[:9]:>9}  {unit[:8]:>8} {'calls':>8} {per_call[:8]:>8} "

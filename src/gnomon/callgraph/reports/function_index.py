@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gnomon.callgraph.call_graph import on_lines
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -26,7 +28,7 @@ def _has_paths(graph: CallGraph) -> bool:
 
 def index_text(graph: CallGraph, *, with_unused: bool = False) -> str:
     """Return the function index."""
-    rows = graph.core.index_text(_static_files(graph), with_unused, _has_paths(graph))
+    rows = graph.core.index_text(on_lines(_static_files(graph)), with_unused, _has_paths(graph))
     return f"Index by function name\n\n{rows}"
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon.callgraph.reports.flat_profile import flat_rows
 from gnomon.callgraph.reports.shown_unit import shown_unit
 from gnomon.named_tuple import NamedTuple
+from gnomon.units import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,8 +90,8 @@ def _lines(label: str, whole: float, of_files: Spread) -> Iterator[str]:
     start = f"  {label:<24} {whole:10.{decimals}f}"
     average = f"{of_files.average:.{max(decimals, 1)}f}"
     yield f"{start}   average {average}, std dev {of_files.deviation:.3f}"
-    yield f"{'':37}   maximum {of_files.maximum:.{decimals}f}  {of_files.largest.name}"
-    yield f"{'':37}   minimum {of_files.minimum:.{decimals}f}  {of_files.smallest.name}"
+    yield f"{'':37}   maximum {of_files.maximum:.{decimals}f}  {printable(of_files.largest.name)}"
+    yield f"{'':37}   minimum {of_files.minimum:.{decimals}f}  {printable(of_files.smallest.name)}"
 
 
 def statistics_data(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gnomon.callgraph.call_graph import known_calls
 from gnomon.callgraph.reports.shown_unit import shown_unit
+from gnomon.units import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def graph_pieces(
     counted = graph.counted
     start = f"granularity: each sample hit covers {metric.sample_bytes} byte(s)"
     if not metric.sample_bytes:
-        start = f"{metric.name}, {metric.how}:"
+        start = printable(f"{metric.name}, {metric.how}:")
     unit = shown_unit(graph.profile)
     if counted > 0:
         part = f" for {100.0 / counted:.2f}% of" if metric.sample_bytes else ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.callgraph.reports.shown_unit import shown_unit
 from gnomon.named_tuple import NamedTuple
+from gnomon.units import printable
 
 if TYPE_CHECKING:
     from gnomon.callgraph.call_graph import CallGraph
@@ -68,7 +69,7 @@ def library_text(graph: CallGraph) -> str:
     for library in libraries(graph):
         counts = (library.into, library.within, library.out) if profile.has_counts else ()
         numbers = f"{100 * library.own / whole:7.2f} {library.own / unit.divisor:10.2f}"
-        name = library.name or _UNKNOWN_MODULE
+        name = printable(library.name) or _UNKNOWN_MODULE
         lines.append(" ".join((numbers, *(f"{n:12d}" for n in counts), f" {name}")))
     return "\n".join(lines) + "\n"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gnomon.named_tuple import NamedTuple
+from gnomon.units import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +26,12 @@ class ShownUnit(NamedTuple):
 def shown_unit(profile: CallProfile) -> ShownUnit:
     """Return the unit of a profile's values in text."""
     metric = profile.metric
-    if metric.unit == "s":
+    unit = printable(metric.unit)
+    if unit == "s":
         return ShownUnit(metric.per_unit, "seconds")
     if profile.whole / metric.per_unit > _SHOWN_MOST:
         for factor, word, prefix in _WORDS:
             if profile.whole / metric.per_unit >= factor:
-                name = f"{prefix}{metric.unit}" if metric.unit else word
+                name = f"{prefix}{unit}" if unit else word
                 return ShownUnit(metric.per_unit * factor, name)
-    return ShownUnit(metric.per_unit, metric.unit or "counts")
+    return ShownUnit(metric.per_unit, unit or "counts")

@@ -114,8 +114,13 @@ def run(arguments: argparse.Namespace) -> int:
     return print_reports(arguments, selection)
 
 
-def print_reports(arguments: argparse.Namespace, selection: Selection) -> int:
+def print_reports(arguments: argparse.Namespace, selection: Selection, tool: str = "gnomon") -> int:
     """Print reports of the files that were named, and return 0.
+
+    Args:
+        arguments: of the command line.
+        selection: what is left out of the graph.
+        tool: begins notes on stderr.
 
     Raises:
         UsageError: there is no such report or function, or files do not fit together.
@@ -137,8 +142,8 @@ def print_reports(arguments: argparse.Namespace, selection: Selection) -> int:
 
         read = read_inputs(arguments.files, readers(), arguments.metric, file_progress,
                            by_file=by_file)  # fmt: skip
-    for warning in read.warnings:
-        complain(warning)
+    for note in read.gmon.notes if read.gmon else ():
+        complain(f"note: {note}", tool)
     if arguments.sum:
         write_sum(read)
     if not reports:

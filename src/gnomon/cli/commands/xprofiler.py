@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.callgraph.inputs import SUM_FILE
 from gnomon.cli.commands import callgraph, view
 from gnomon.cli.terminal.argument_help import Parser
+from gnomon.cli.terminal.streams import complain
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("-a", dest="source_paths", metavar="PATHS", action="append", default=[],
                    help="where to search for sources, separated by colons; @ stands for the "
                    "default path")  # fmt: skip
-    p.add_argument("-c", dest="config", metavar="FILE", default="",
+    p.add_argument("-c", dest="config", metavar="FILE", default=None,
                    help="a configuration file, see the manual")  # fmt: skip
-    p.add_argument("-disp_max", dest="display_max", metavar="N", default="",
+    p.add_argument("-disp_max", dest="display_max", metavar="N", default=None,
                    help="show the N functions with most CPU time at first, 0 to 5000")  # fmt: skip
     callgraph.add_selection(
         p,
@@ -76,10 +76,12 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: an option or a file name makes no sense.
         GnomonError: a file cannot be read or written, or the server not start.
     """
-    from gnomon.callgraph.xprofiler_settings import check_library_paths, source_places
+    from gnomon.callgraph.selection import selected_functions
+    from gnomon.callgraph.xprofiler_settings import check_paths, source_places
 
+    _check_words(arguments)
     settings = _settings(arguments)
-    check_library_paths(settings.library_paths)
+    check_paths(settings)
     if arguments.reports:
         return _print_reports(arguments, settings)
     places = source_places(settings.source_paths)
@@ -95,12 +97,36 @@ def run(arguments: argparse.Namespace) -> int:
     gmon = gmon_files(arguments.files)
     if gmon is None and len(arguments.files) > 1:
         raise UsageError("several profiles that are no gmon.out files: use gnomon view")
-    if arguments.sum:
-        callgraph.write_sum(_read(arguments))
+    is_configured = bool(settings.selection.configured)
+    if arguments.sum or is_configured:
+        read = _read(arguments)
+        if is_configured:  # the page would not know which file has a name that is wrong
+            selected_functions(read.profile, settings.selection)
+        if arguments.sum:
+            callgraph.write_sum(read)
     return view.serve(
         arguments, [] if gmon else arguments.files, combined=False, asking=0, gmon=gmon,
         page=f"#/callgraph{_query(arguments, settings)}", preferred=preferred,
     )  # fmt: skip
+
+
+def _check_words(arguments: argparse.Namespace) -> None:
+    """Refuse options that would do nothing.
+
+    Raises:
+        UsageError: one needs another, or its file has no name.
+    """
+    if arguments.config == "":
+        raise UsageError("-c '': the name of a configuration file is missing")
+    if arguments.reports:
+        return
+    for option, is_given in (
+        ("--json", arguments.json), ("-o", arguments.output is not None),
+    ):  # fmt: skip
+        if is_given:
+            raise UsageError(
+                f"{option} is of reports, not of the page; add --report LIST, as --report flat"
+            )
 
 
 def _settings(arguments: argparse.Namespace) -> XprofilerSettings:
@@ -112,7 +138,7 @@ def _settings(arguments: argparse.Namespace) -> XprofilerSettings:
         with_configuration,
     )
 
-    most = display_max(arguments.display_max) if arguments.display_max else None
+    most = None if arguments.display_max is None else display_max(arguments.display_max)
     selection = Selection(
         tuple(arguments.hidden), tuple(arguments.dropped), tuple(arguments.shown),
         tuple(arguments.counted), by_chapter=True,
@@ -120,9 +146,9 @@ def _settings(arguments: argparse.Namespace) -> XprofilerSettings:
     typed = XprofilerSettings(
         most, selection, tuple(arguments.source_paths), tuple(arguments.library_paths)
     )
-    settings, notes = with_configuration(arguments.config, typed)
+    settings, notes = with_configuration(arguments.config or "", typed)
     for note in notes:
-        print(f"xprofiler: note: {note}", file=sys.stderr)
+        complain(f"note: {note}", "xprofiler")
     return settings
 
 
@@ -150,4 +176,4 @@ def _query(arguments: argparse.Namespace, settings: XprofilerSettings) -> str:
 
 def _print_reports(arguments: argparse.Namespace, settings: XprofilerSettings) -> int:
     arguments.metric, arguments.functions, arguments.is_mangled = "", [], False
-    return callgraph.print_reports(arguments, settings.selection)
+    return callgraph.print_reports(arguments, settings.selection, "xprofiler")

@@ -72,11 +72,11 @@ def write_report(output: str | None, text: str | Iterable[str]) -> None:
             write_lines(file, text)
 
 
-def complain(line: str) -> None:
+def complain(line: str, command: str = "gnomon") -> None:
     """Print a line on stderr, behind the name of the command; not if nothing can be written."""
     if sys.stderr is not None:
         with suppress(OSError):
-            write(sys.stderr, f"gnomon: {printable(line)}\n")
+            write(sys.stderr, f"{command}: {printable(line)}\n")
 
 
 def open_for_writing(path: str, newline: str | None = None) -> IO[str]:

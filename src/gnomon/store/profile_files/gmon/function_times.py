@@ -7,10 +7,13 @@ in no function of the program, such as the call of main, is left out.
 
 from __future__ import annotations
 
+import os
+
 from gnomon.errors import GnomonError, RunDirectoryError
 from gnomon.named_tuple import NamedTuple
 from gnomon.store.profile_files.gmon import _gmon
 from gnomon.store.profile_files.gmon.gmon_file import Layout
+from gnomon.store.regular_file import special_kind, start_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 # Code without names has some: what start files and assembler hold.
 _MISPLACED_MOST = 0.1
+
+
+_ELF = b"\x7fELF"
 
 
 class Program(NamedTuple):
@@ -66,6 +72,7 @@ def program_of(path: Path, *, with_files: bool = False) -> Program:
     """
     from gnomon.symbols import text_symbols
 
+    _check_program(path)
     try:
         symbols = text_symbols(str(path), with_files=with_files)
     except GnomonError as error:
@@ -75,6 +82,22 @@ def program_of(path: Path, *, with_files: bool = False) -> Program:
             f"{path}: it has no names of functions; name the program as it was before strip"
         )
     return Program(path, symbols)
+
+
+def _check_program(path: Path) -> None:
+    """Refuse what is no program; who reads symbols does not know what was asked for.
+
+    Raises:
+        RunDirectoryError: it cannot be read, or is none.
+    """
+    kind = special_kind(path)
+    start = b"" if kind else start_of(path, len(_ELF))
+    if start is None:
+        kind = "no such file"
+    elif not kind and start != _ELF and os.access(path, os.R_OK):
+        kind = "no program (no ELF file)"
+    if kind:
+        raise RunDirectoryError(f"{path}: {kind}; name the program that wrote the gmon.out file")
 
 
 def shift_of(program: Program, file: GmonFile) -> int:

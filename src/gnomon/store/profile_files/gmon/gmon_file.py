@@ -138,9 +138,23 @@ class GmonFile:
         addresses, counts = self.core.blocks()
         return _array(addresses, "u8"), _array(counts, "i8")
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it holds no record: neither a histogram nor an arc nor a block's count."""
+        return not (self.core.histograms() or self.core.arcs()[0] or self.core.blocks()[0])
+
     def arrays(self) -> GmonArrays:
         """Return all of it as arrays."""
         return GmonArrays(self.layout, self.histograms, *self._arcs, *self._blocks)
+
+
+def says_nothing(path: Path) -> str:
+    """Return what is to be said of a file that is empty, and how that comes about."""
+    # Even a program that switched profiling off by moncontrol() writes a histogram.
+    return (
+        f"{path}: it holds no record, neither samples nor calls: the program was killed while it "
+        "wrote the file, or the disk was full; run it again"
+    )
 
 
 def is_gmon(start: bytes) -> bool:

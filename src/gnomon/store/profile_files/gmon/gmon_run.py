@@ -16,7 +16,13 @@ from gnomon.model.tables import ARCS, SAMPLES, Table
 from gnomon.store.profile_files import profile_file
 from gnomon.store.profile_files.gmon import function_times, gmon_sum
 from gnomon.store.profile_files.gmon.function_times import bin_parts
-from gnomon.store.profile_files.gmon.gmon_file import FORMAT, SECONDS, parse, read_gmon
+from gnomon.store.profile_files.gmon.gmon_file import (
+    FORMAT,
+    SECONDS,
+    parse,
+    read_gmon,
+    says_nothing,
+)
 from gnomon.store.profile_files.gmon.instruction_starts import with_instruction_starts
 from gnomon.store.profile_files.gmon.program_search import program_beside
 from gnomon.store.profile_files.stack_tables import ROOT, Frame, Place, Quantity, StackTables
@@ -64,14 +70,17 @@ def read_gmon_run(
     """
     program = function_times.program_of(program_path)
     content = profile_file.whole_content(path, file, FORMAT)
-    total = gmon_sum.GmonSum(path, parse(path, content, program.layout))
+    first = parse(path, content, program.layout)
+    total = gmon_sum.GmonSum(path, first)
+    warnings = [says_nothing(path)] if first.is_empty else []
     for other in others:
-        total.add(other, read_gmon(other, program.layout))
+        further = read_gmon(other, program.layout)
+        total.add(other, further)
+        warnings += [says_nothing(other)] if further.is_empty else []
     gmon = total.file()
-    warnings = [] if gmon.says_rate else [_NO_RATE]
-    warning = function_times.misfit(program, gmon, function_times.shift_of(program, gmon))
-    if warning:
-        warnings.append(warning)
+    warnings += [] if gmon.says_rate or not gmon.histograms else [_NO_RATE]
+    misfit = function_times.misfit(program, gmon, function_times.shift_of(program, gmon))
+    warnings += [misfit] if misfit else []
     tables = _Tables(path, program, gmon).tables()
     return profile_file.head([str(program_path)], producer="gprof", warnings=warnings), tables
 

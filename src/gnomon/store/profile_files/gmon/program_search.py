@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.errors import RunDirectoryError
 from gnomon.store.profile_files.gmon import function_times
-from gnomon.store.profile_files.gmon.gmon_file import read_gmon
+from gnomon.store.profile_files.gmon.gmon_file import read_gmon, says_nothing
 
 if TYPE_CHECKING:
     from gnomon.store.profile_files.gmon.function_times import Program
@@ -30,12 +30,14 @@ def program_beside(path: Path) -> Path:
     and all of whose calls are of its functions.
 
     Raises:
-        RunDirectoryError: there is none, or there are several.
+        RunDirectoryError: there is none, or there are several, or the file holds nothing.
     """
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named)
     gmon = read_gmon(path)
+    if gmon.is_empty:
+        raise RunDirectoryError(says_nothing(path))
     fitting = [one for one in _programs(path.parent) if _fits(one, gmon)]
     # What is linked with -pg names the end of its code, where the histogram ends, too.
     ending = [one for one in fitting if _ends_there(one, gmon)]
