@@ -42,12 +42,13 @@ endforeach()
 if(compilers AND NOT CMAKE_CROSSCOMPILING)
   find_package(Python 3.11 REQUIRED COMPONENTS Interpreter)
   set(compiler ${PROJECT_SOURCE_DIR}/packaging/compile_mpi_libraries.py)
-  set(archives gnomon-mpitrace gnomon-mpi gnomon-runtime gnomon-core)
+  set(archives gnomon-mpitrace gnomon-mpi gnomon-call-sites gnomon-runtime gnomon-core)
   list(TRANSFORM archives REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE files)
   file(GLOB inputs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/gnomon/mpi/*.py
        ${PROJECT_SOURCE_DIR}/src/gnomon/mpi/*.h ${PROJECT_SOURCE_DIR}/src/gnomon/mpi/*.toml
        ${PROJECT_SOURCE_DIR}/src/gnomon/mpi/native/entry_points.c
-       ${PROJECT_SOURCE_DIR}/native/mpi/*.h ${PROJECT_SOURCE_DIR}/native/mpi/trace/*.h)
+       ${PROJECT_SOURCE_DIR}/native/mpi/*.h ${PROJECT_SOURCE_DIR}/native/mpi/trace/*.h
+       ${PROJECT_SOURCE_DIR}/native/call_sites/*.h)
   add_custom_command(
     OUTPUT mpi-libraries/stamp
     COMMAND Python::Interpreter -B ${compiler} mpi-libraries ${files} -- ${compilers}

@@ -30,7 +30,9 @@ from gnomon.mpi.wrapper_build import (  # noqa: E402
     wrappers_file,
 )
 
-INCLUDES = ("native/mpi", "native/include", "native/core", "src/gnomon/mpi/native")
+INCLUDES = (
+    "native/mpi", "native/call_sites", "native/include", "native/core", "src/gnomon/mpi/native",
+)  # fmt: skip
 
 
 def main(words: list[str]) -> None:

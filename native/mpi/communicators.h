@@ -69,10 +69,10 @@ static int *gn_mpi_world_ranks(MPI_Comm comm, int is_inter, int *n)
 	return ranks;
 }
 
-static void gn_mpi_write_communicator(struct gn_mpi_chunk *chunk, MPI_Comm comm,
+static void gn_mpi_write_communicator(struct gn_totals_chunk *chunk, MPI_Comm comm,
 				      const struct gn_mpi_communicator *known, int is_inter)
 {
-	struct gn_mpi_communicator_record record = {
+	struct gn_communicator_record record = {
 		.flags = (uint16_t)is_inter,
 		.communicator = known->number,
 		.first = known->world ? known->world[0] : 0,
@@ -84,10 +84,10 @@ static void gn_mpi_write_communicator(struct gn_mpi_chunk *chunk, MPI_Comm comm,
 	PMPI_Comm_size(comm, &record.size);
 	if (is_inter)
 		PMPI_Comm_remote_size(comm, &record.remote_size);
-	gn_mpi_totals_add(chunk, GN_MPI_COMMUNICATOR, &record, sizeof(record));
+	gn_totals_add(chunk, GN_TOTALS_COMMUNICATOR, &record, sizeof(record));
 	if (!PMPI_Comm_get_name(comm, name, &length) && length > 0) {
 		name[length] = 0;
-		gn_mpi_totals_add_text(chunk, GN_MPI_COMMUNICATOR, known->number, name);
+		gn_totals_add_text(chunk, GN_TOTALS_COMMUNICATOR, known->number, name);
 	}
 }
 
@@ -113,7 +113,7 @@ static const struct gn_mpi_communicator *gn_mpi_meet(struct gn_mpi_thread *threa
 		return NULL;
 	}
 	gn_mpi_all.n++;
-	gn_mpi_write_communicator(&thread->chunk, comm, known, is_inter);
+	gn_mpi_write_communicator(&thread->calls.chunk, comm, known, is_inter);
 	return known;
 }
 

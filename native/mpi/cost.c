@@ -16,23 +16,24 @@ enum { MESSAGE, START, COMPLETION };
 
 /* A thread that has nothing to do with others: its records are no part of the file. */
 struct stand_in {
-	union gn_mpi_record own;
+	union gn_totals_record own;
 	struct gn_mpi_thread thread;
-	union gn_mpi_record record[GN_MPI_CHUNK_RECORDS];
-	union gn_mpi_record *size[PLACES * GN_MPI_CLASSES];
+	union gn_totals_record record[GN_TOTALS_CHUNK_RECORDS];
+	union gn_totals_record *size[PLACES * GN_MPI_CLASSES];
 	uintptr_t stack[CALLERS];
 };
 
 static int know_place(struct stand_in *stand_in, const struct gn_mpi_call *call)
 {
-	struct gn_mpi_checked checked[GN_MPI_FRAMES_CHECKED];
-	struct gn_mpi_place place = gn_mpi_new_place(call, gn_mpi_hash_of_call(call));
+	struct gn_checked_frame checked[GN_FRAMES_CHECKED];
+	const struct gn_call_origin origin = gn_mpi_origin(call);
+	struct gn_call_place place = gn_new_place(&origin, gn_origin_hash(&origin));
 
 	for (uint32_t i = 0; i < CALLERS; i++)
-		checked[i] = (struct gn_mpi_checked){(uintptr_t)&stand_in->stack[i], 0};
+		checked[i] = (struct gn_checked_frame){(uintptr_t)&stand_in->stack[i], 0};
 	place.n_checked = CALLERS;
-	place.site = gn_mpi_site_record(&stand_in->thread, call->routine, call->communicator, 0);
-	return place.site && gn_mpi_place_keep(&stand_in->thread, &place, checked);
+	place.site = gn_site_record(&stand_in->thread.calls, call->routine, call->communicator, 0);
+	return place.site && gn_place_keep(&stand_in->thread.calls, &place, checked);
 }
 
 static inline int begin(struct gn_mpi_call *call, uint32_t routine)
@@ -100,13 +101,13 @@ static uint64_t ticks_of(void (*work)(void))
 
 static void free_tables(struct gn_mpi_thread *thread)
 {
-	gn_mpi_places_forget(thread);
-	free(thread->places.entry);
-	free(thread->sites.entry);
+	gn_places_forget(&thread->calls);
+	free(thread->calls.places.entry);
+	free(thread->calls.sites.entry);
 	free(thread->peers.entry);
 }
 
-void gn_mpi_measure_cost(struct gn_mpi_header *header)
+void gn_mpi_measure_cost(struct gn_totals_header *header)
 {
 	struct stand_in *stand_in = calloc(1, sizeof(*stand_in));
 	struct gn_mpi_thread *own = gn_mpi_here;
@@ -116,13 +117,14 @@ void gn_mpi_measure_cost(struct gn_mpi_header *header)
 
 	if (!stand_in)
 		return;
-	stand_in->thread.record = &stand_in->own;
+	stand_in->thread.calls.record = &stand_in->own;
 	stand_in->thread.size = stand_in->size;
-	stand_in->thread.chunk = (struct gn_mpi_chunk){stand_in->record, GN_MPI_CHUNK_RECORDS};
+	stand_in->thread.calls.chunk =
+		(struct gn_totals_chunk){stand_in->record, GN_TOTALS_CHUNK_RECORDS};
 	gn_mpi_here = &stand_in->thread;
 	for (uint32_t routine = MESSAGE; is_ready && routine < PLACES; routine++) {
 		begin(&call, routine);
-		call.communicator = routine == COMPLETION ? GN_MPI_NONE : 0;
+		call.communicator = routine == COMPLETION ? GN_TOTALS_NONE : 0;
 		is_ready = know_place(stand_in, &call);
 		stand_in->thread.frame = 0;
 	}

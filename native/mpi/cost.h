@@ -8,6 +8,6 @@
  * Measures it on calls that are none, in a tenth of a millisecond, and notes it in the header.
  * Nothing of it is in the profile.
  */
-void gn_mpi_measure_cost(struct gn_mpi_header *header);
+void gn_mpi_measure_cost(struct gn_totals_header *header);
 
 #endif

@@ -14,8 +14,8 @@
 struct peer {
 	uint32_t hash;
 	int32_t rank;
-	const union gn_mpi_record *site;
-	union gn_mpi_record *record;
+	const union gn_totals_record *site;
+	union gn_totals_record *record;
 };
 
 __thread struct gn_mpi_thread *gn_mpi_here;
@@ -24,11 +24,8 @@ int gn_mpi_is_off;
 
 /* Of threads that record nothing: a call is always within another one. */
 static struct gn_mpi_thread nobody = {.frame = UINTPTR_MAX};
-static struct {
-	const char *const *names;
-	uint32_t n;
-	int stands_alone;
-} plan;
+static struct gn_totals_plan plan = {.capability = "mpi"};
+static int stands_alone;
 static uint32_t n_routines; /* 0: nothing is recorded */
 /* Of one process: zero in a child that was forked. */
 static struct process {
@@ -51,7 +48,7 @@ static void leave_child(void)
 static void close_at_exit(void)
 {
 	if (process && process->is_recorded)
-		gn_mpi_totals_close();
+		gn_totals_close();
 }
 
 /* The next thread that begins goes on with its sums: threads may come and go without end. */
@@ -73,36 +70,36 @@ static struct gn_lifecycle life = {
 void gn_mpi_profile_begin(const char *const *names, uint32_t n)
 {
 	plan.names = names;
-	plan.n = n;
+	plan.n_routines = n;
 }
 
 void gn_mpi_profile_stands_alone(void)
 {
-	plan.stands_alone = 1;
+	stands_alone = 1;
 }
 
 static void open_file(void)
 {
-	if (gn_mpi_totals_open(plan.names, plan.n) &&
-	    (!plan.stands_alone || gn_mpi_totals_open_in_memory(plan.names, plan.n)))
+	if (gn_totals_open(&plan) && (!stands_alone || gn_totals_open_in_memory(&plan)))
 		return;
 	process = gn_lifecycle_begin(&life);
 	if (!process || gn_lifecycle_at_fork(leave_child))
 		return;
 	process->is_recorded = 1;
 	gn_mpi_uses_counter = gn_clock_has_counter();
-	gn_mpi_python_begin();
-	n_routines = plan.n;
+	gn_python_caller_begin();
+	n_routines = plan.n_routines;
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
 static void write_thread(struct gn_mpi_thread *thread)
 {
-	struct gn_mpi_thread_record record = {.thread = thread->number, .tid = (int32_t)gettid()};
+	struct gn_thread_record record = {.thread = thread->calls.number, .tid = (int32_t)gettid()};
 
 	prctl(PR_GET_NAME, record.name);
-	thread->record = gn_mpi_totals_add(&thread->chunk, GN_MPI_THREAD, &record, sizeof(record));
+	thread->calls.record =
+		gn_totals_add(&thread->calls.chunk, GN_TOTALS_THREAD, &record, sizeof(record));
 }
 
 static struct gn_mpi_thread *make_thread(void)
@@ -115,9 +112,9 @@ static struct gn_mpi_thread *make_thread(void)
 		free(thread);
 		return NULL;
 	}
-	thread->number = threads.n++;
+	thread->calls.number = threads.n++;
 	write_thread(thread);
-	if (!thread->record) {
+	if (!thread->calls.record) {
 		free(thread->size);
 		free(thread);
 		return NULL;
@@ -154,10 +151,10 @@ struct gn_mpi_thread *gn_mpi_thread_begin(void)
 		return gn_mpi_here;
 	}
 	/* The stacks of one that had it before are gone. */
-	gn_mpi_places_forget(thread);
+	gn_places_forget(&thread->calls);
 	bounds = gn_stack_bounds();
-	thread->stack_begin = bounds.begin;
-	thread->stack_end = bounds.end;
+	thread->calls.stack_begin = bounds.begin;
+	thread->calls.stack_end = bounds.end;
 	thread->frame = 0;
 	gn_mpi_here = thread;
 	gn_lifecycle_watch_thread(&life, thread);
@@ -181,23 +178,23 @@ static inline uint32_t class_of(int64_t bytes)
 	return bytes <= 1 ? bytes == 1 : 65 - (uint32_t)__builtin_clzll((uint64_t)bytes - 1);
 }
 
-static __attribute__((noinline)) union gn_mpi_record *make_size(struct gn_mpi_thread *thread,
-								uint32_t routine, uint32_t class)
+static __attribute__((noinline)) union gn_totals_record *make_size(struct gn_mpi_thread *thread,
+								   uint32_t routine, uint32_t class)
 {
-	const struct gn_mpi_size_record record = {
+	const struct gn_size_record record = {
 		.routine = (uint16_t)routine,
-		.thread = thread->number,
+		.thread = thread->calls.number,
 		.class = class,
 	};
 
-	return gn_mpi_totals_add(&thread->chunk, GN_MPI_SIZE, &record, sizeof(record));
+	return gn_totals_add(&thread->calls.chunk, GN_TOTALS_SIZE, &record, sizeof(record));
 }
 
 static inline void add_size(struct gn_mpi_thread *thread, uint32_t routine, int64_t bytes,
 			    uint64_t ticks)
 {
 	const uint32_t class = class_of(bytes);
-	union gn_mpi_record **size = &thread->size[routine * GN_MPI_CLASSES + class];
+	union gn_totals_record **size = &thread->size[routine * GN_MPI_CLASSES + class];
 
 	if (__builtin_expect(!*size, 0))
 		*size = make_size(thread, routine, class);
@@ -208,32 +205,33 @@ static inline void add_size(struct gn_mpi_thread *thread, uint32_t routine, int6
 	(*size)->size.ticks += ticks;
 }
 
-static union gn_mpi_record *make_peer(struct gn_mpi_thread *thread, const union gn_mpi_record *site,
-				      int32_t rank)
+static union gn_totals_record *make_peer(struct gn_mpi_thread *thread,
+					 const union gn_totals_record *site, int32_t rank)
 {
-	const struct gn_mpi_messages_record messages = {
-		.thread = thread->number,
-		.site = gn_mpi_totals_place(site),
+	const struct gn_messages_record messages = {
+		.thread = thread->calls.number,
+		.site = gn_totals_place(site),
 		.peer = rank,
 	};
-	const struct gn_mpi_waiting_record waiting = {
-		.thread = thread->number,
-		.site = gn_mpi_totals_place(site),
+	const struct gn_waiting_record waiting = {
+		.thread = thread->calls.number,
+		.site = gn_totals_place(site),
 	};
 
 	if (rank == GN_MPI_NO_PEER)
-		return gn_mpi_totals_add(&thread->chunk, GN_MPI_WAITING, &waiting, sizeof(waiting));
-	return gn_mpi_totals_add(&thread->chunk, GN_MPI_MESSAGES, &messages, sizeof(messages));
+		return gn_totals_add(&thread->calls.chunk, GN_TOTALS_WAITING, &waiting,
+				     sizeof(waiting));
+	return gn_totals_add(&thread->calls.chunk, GN_TOTALS_MESSAGES, &messages, sizeof(messages));
 }
 
 /* NULL without memory. */
-static __attribute__((noinline)) union gn_mpi_record *
-peer_record(struct gn_mpi_thread *thread, const union gn_mpi_record *site, int32_t rank)
+static __attribute__((noinline)) union gn_totals_record *
+peer_record(struct gn_mpi_thread *thread, const union gn_totals_record *site, int32_t rank)
 {
-	const uint32_t hash = gn_mpi_hash((uintptr_t)site / GN_MPI_RECORD_BYTES, (uint32_t)rank);
+	const uint32_t hash = gn_hash_of((uintptr_t)site / GN_TOTALS_RECORD_BYTES, (uint32_t)rank);
 	struct peer *peer;
 
-	if (gn_mpi_table_make_room(&thread->peers, sizeof(*peer)))
+	if (gn_hash_table_make_room(&thread->peers, sizeof(*peer)))
 		return NULL;
 	for (uint32_t i = hash;; i++) {
 		peer = (struct peer *)thread->peers.entry + (i & thread->peers.mask);
@@ -252,7 +250,7 @@ peer_record(struct gn_mpi_thread *thread, const union gn_mpi_record *site, int32
 	return peer->record;
 }
 
-static inline void add_message(union gn_mpi_record *record, int64_t bytes)
+static inline void add_message(union gn_totals_record *record, int64_t bytes)
 {
 	if (!record)
 		return;
@@ -266,8 +264,9 @@ void gn_mpi_end(struct gn_mpi_call *call)
 {
 	struct gn_mpi_thread *thread = call->thread;
 	const uint64_t ticks = call->end - call->begin;
-	struct gn_mpi_place *place = gn_mpi_place_of_call(call);
-	struct gn_mpi_site_record *site;
+	const struct gn_call_origin origin = gn_mpi_origin(call);
+	struct gn_call_place *place = gn_place_of(&thread->calls, &origin);
+	struct gn_site_record *site;
 
 	call->site = place ? place->site : NULL;
 	if (place) {
@@ -283,20 +282,20 @@ void gn_mpi_end(struct gn_mpi_call *call)
 				 ticks);
 		if (call->peer != GN_MPI_NO_PEER) {
 			/* Most places send to one rank. */
-			if (__builtin_expect(place->peer != call->peer, 0)) {
-				place->messages = peer_record(thread, place->site, call->peer);
-				place->peer = call->peer;
+			if (__builtin_expect(place->detail_of != call->peer, 0)) {
+				place->detail = peer_record(thread, place->site, call->peer);
+				place->detail_of = call->peer;
 			}
-			add_message(place->messages, call->sent);
+			add_message(place->detail, call->sent);
 		}
 	}
-	thread->record->thread.last_ticks = call->end;
+	thread->calls.record->thread.last_ticks = call->end;
 	thread->frame = 0;
 }
 
 void gn_mpi_waited(const struct gn_mpi_call *call, uint64_t ticks)
 {
-	union gn_mpi_record *record;
+	union gn_totals_record *record;
 
 	if (!ticks || !call->site)
 		return;
@@ -308,20 +307,20 @@ void gn_mpi_waited(const struct gn_mpi_call *call, uint64_t ticks)
 }
 
 /* What another thread made is added up in a record of this one. */
-static union gn_mpi_record *own_site(const struct gn_mpi_call *call,
-				     const struct gn_mpi_request *request)
+static union gn_totals_record *own_site(const struct gn_mpi_call *call,
+					const struct gn_mpi_request *request)
 {
-	const struct gn_mpi_site_record *site = &request->site->site;
+	const struct gn_site_record *site = &request->site->site;
 
-	if (request->thread == call->thread->number)
+	if (request->thread == call->thread->calls.number)
 		return request->site;
-	return gn_mpi_site_record(call->thread, site->routine, site->communicator, site->frame);
+	return gn_site_record(&call->thread->calls, site->routine, site->object, site->frame);
 }
 
 void gn_mpi_complete(const struct gn_mpi_call *call, const struct gn_mpi_request *request,
 		     uint64_t ticks, int64_t received)
 {
-	union gn_mpi_record *site = own_site(call, request);
+	union gn_totals_record *site = own_site(call, request);
 
 	if (!site)
 		return;
@@ -334,7 +333,7 @@ void gn_mpi_complete(const struct gn_mpi_call *call, const struct gn_mpi_request
 
 void gn_mpi_restart(const struct gn_mpi_call *call, const struct gn_mpi_request *request)
 {
-	union gn_mpi_record *site = own_site(call, request);
+	union gn_totals_record *site = own_site(call, request);
 
 	if (!site || request->flags & GN_MPI_RECEIVES)
 		return;

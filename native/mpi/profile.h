@@ -12,14 +12,9 @@
 #include <stdint.h>
 
 #include "bare_ticks.h"
-#include "hash_table.h"
-#include "python_frames.h"
-#include "totals_file.h"
+#include "places.h"
 
 #define GN_MPI_CLASSES 65u
-
-/* Frames whose return addresses must be the same for a place to be the same. */
-#define GN_MPI_FRAMES_CHECKED 16u
 
 /* Communicators that a thread has called with lately: what is known of these by their handles. */
 #define GN_MPI_CACHED 16u
@@ -39,14 +34,9 @@ struct gn_mpi_cached {
 
 struct gn_mpi_thread {
 	uintptr_t frame; /* of the call that it is in; 0: none; UINTPTR_MAX: nothing is recorded */
-	uint32_t number;
-	union gn_mpi_record *record;
-	struct gn_mpi_chunk chunk;
-	uintptr_t stack_begin, stack_end;
-	struct gn_mpi_table places; /* stacks that calls came from */
-	struct gn_mpi_table sites;  /* what is told apart of these */
-	struct gn_mpi_table peers;  /* what was sent from a site to a rank */
-	union gn_mpi_record **size; /* by routine and class; NULL: not yet */
+	struct gn_site_thread calls;
+	struct gn_hash_table peers;    /* what was sent from a site to a rank */
+	union gn_totals_record **size; /* by routine and class; NULL: not yet */
 	struct gn_mpi_cached cached[GN_MPI_CACHED];
 	uint64_t *handle; /* of requests that its call may complete */
 	int handles_room;
@@ -62,15 +52,15 @@ struct gn_mpi_call {
 	uintptr_t return_address, frame;
 	int64_t sent, received; /* bytes */
 	uint32_t routine;
-	uint32_t communicator; /* its number; GN_MPI_NONE */
+	uint32_t communicator; /* its number; GN_TOTALS_NONE */
 	uint32_t python;       /* which Python functions it comes from; 0 where there are none */
 	int32_t peer;	       /* in MPI_COMM_WORLD, that `sent` was sent to; GN_MPI_NO_PEER */
 	uint64_t handle;       /* of the one request that it completes */
 	int is_pending;	       /* what it receives is known later (requests.h) */
-	union gn_mpi_record *site; /* once it has ended; NULL: there was no memory */
+	union gn_totals_record *site; /* once it has ended; NULL: there was no memory */
 };
 
-#define GN_MPI_NO_PEER INT32_MIN
+#define GN_MPI_NO_PEER GN_NO_DETAIL
 
 extern __thread struct gn_mpi_thread *gn_mpi_here __attribute__((tls_model("initial-exec")));
 extern int gn_mpi_uses_counter;
@@ -111,11 +101,11 @@ static inline int gn_mpi_begin(struct gn_mpi_call *call, uint32_t routine, void 
 	call->frame = (uintptr_t)frame;
 	call->sent = call->received = 0;
 	call->is_pending = 0;
-	call->communicator = GN_MPI_NONE;
+	call->communicator = GN_TOTALS_NONE;
 	call->peer = GN_MPI_NO_PEER;
 	call->python = 0;
-	if (__builtin_expect(gn_mpi_has_python, 0))
-		call->python = gn_mpi_python_hash();
+	if (__builtin_expect(gn_has_python_callers, 0))
+		call->python = gn_python_caller_hash();
 	call->begin = gn_bare_ticks(gn_mpi_uses_counter);
 	return 1;
 }
@@ -123,6 +113,17 @@ static inline int gn_mpi_begin(struct gn_mpi_call *call, uint32_t routine, void 
 static inline void gn_mpi_stop(struct gn_mpi_call *call)
 {
 	call->end = gn_bare_ticks(gn_mpi_uses_counter);
+}
+
+static inline struct gn_call_origin gn_mpi_origin(const struct gn_mpi_call *call)
+{
+	return (struct gn_call_origin){
+		.return_address = call->return_address,
+		.frame = call->frame,
+		.routine = call->routine,
+		.object = call->communicator,
+		.python = call->python,
+	};
 }
 
 /* Room for so many handles; NULL without memory, as is `handle` then. */

@@ -9,7 +9,7 @@
 
 struct part {
 	_Alignas(64) atomic_flag lock;
-	struct gn_mpi_table table; /* struct gn_mpi_request */
+	struct gn_hash_table table; /* struct gn_mpi_request */
 };
 
 static struct part parts[PARTS];
@@ -17,7 +17,7 @@ int gn_mpi_requests_are_shared = 1;
 
 static uint32_t hash_of(uint64_t handle)
 {
-	return gn_mpi_hash(handle, 0);
+	return gn_hash_of(handle, 0);
 }
 
 static struct part *part_of(uint32_t hash)
@@ -37,7 +37,7 @@ static void leave(struct part *part)
 }
 
 /* That of a handle, or the free one where it would be. */
-GN_MPI_INLINE struct gn_mpi_request *find(const struct gn_mpi_table *table, uint64_t handle,
+GN_MPI_INLINE struct gn_mpi_request *find(const struct gn_hash_table *table, uint64_t handle,
 					  uint32_t hash)
 {
 	struct gn_mpi_request *request;
@@ -64,10 +64,10 @@ GN_MPI_INLINE struct gn_mpi_request *look_up(uint64_t handle, struct part **part
 static void take_out(struct part *part, struct gn_mpi_request *request)
 {
 	const uint32_t i = (uint32_t)(request - (struct gn_mpi_request *)part->table.entry);
-	const uint32_t *next = gn_mpi_table_entry(&part->table, sizeof(*request), i + 1);
+	const uint32_t *next = gn_hash_table_entry(&part->table, sizeof(*request), i + 1);
 
 	if (__builtin_expect(*next, 0)) {
-		gn_mpi_table_take_out(&part->table, sizeof(*request), request);
+		gn_hash_table_take_out(&part->table, sizeof(*request), request);
 		return;
 	}
 	request->hash = 0;
@@ -79,7 +79,7 @@ GN_MPI_INLINE struct gn_mpi_request *slot_of(struct part *part, uint64_t handle,
 {
 	struct gn_mpi_request *request;
 
-	if (gn_mpi_table_make_room(&part->table, sizeof(*request)))
+	if (gn_hash_table_make_room(&part->table, sizeof(*request)))
 		return NULL;
 	request = find(&part->table, handle, hash);
 	part->table.n += !request->hash;
@@ -109,7 +109,7 @@ void gn_mpi_request_keep(const struct gn_mpi_call *call, uint64_t handle, uint32
 			.sent = call->sent,
 			.handle = handle,
 			.site = call->site,
-			.thread = call->thread->number,
+			.thread = call->thread->calls.number,
 			.flags = flags,
 			.ticks = flags & GN_MPI_PERSISTS ? (uint64_t)call->received
 							 : call->end - call->begin,
@@ -158,7 +158,7 @@ static void forget_begun(struct part *part)
 {
 	for (uint32_t i = 0; part->table.entry && i <= part->table.mask;) {
 		struct gn_mpi_request *request =
-			gn_mpi_table_entry(&part->table, sizeof(*request), i);
+			gn_hash_table_entry(&part->table, sizeof(*request), i);
 
 		request->flags &= ~(uint32_t)GN_MPI_IS_ACTIVE;
 		if (request->hash && !(request->flags & GN_MPI_PERSISTS))

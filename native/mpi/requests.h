@@ -20,8 +20,8 @@ struct gn_mpi_request {
 	int32_t peer;
 	int64_t sent;
 	uint64_t handle;
-	union gn_mpi_record *site; /* that it was made at */
-	uint32_t thread;	   /* that made it */
+	union gn_totals_record *site; /* that it was made at */
+	uint32_t thread;	      /* that made it */
 	uint32_t flags;
 	/* Of the call that started it; of one that persists, what each start receives, so far as
 	 * that is known: what it was made in is no part of its starts. */

@@ -43,7 +43,7 @@ GN_MPI_INLINE void gn_mpi_set_communicator(struct gn_mpi_call *call, MPI_Comm co
 {
 	const struct gn_mpi_communicator *known = gn_mpi_known(call->thread, comm);
 
-	call->communicator = known ? known->number : GN_MPI_NONE;
+	call->communicator = known ? known->number : GN_TOTALS_NONE;
 }
 
 /* Of a call that sends to a rank. */
@@ -51,7 +51,7 @@ GN_MPI_INLINE void gn_mpi_set_peer(struct gn_mpi_call *call, MPI_Comm comm, int 
 {
 	const struct gn_mpi_communicator *known = gn_mpi_known(call->thread, comm);
 
-	call->communicator = known ? known->number : GN_MPI_NONE;
+	call->communicator = known ? known->number : GN_TOTALS_NONE;
 	call->peer = gn_mpi_world_rank(known, rank);
 }
 
@@ -163,7 +163,7 @@ static inline void gn_mpi_completed(const struct gn_mpi_call *call, int n,
 
 static inline void gn_mpi_up(struct gn_mpi_call *call)
 {
-	struct gn_mpi_header *header = gn_mpi_totals_header();
+	struct gn_totals_header *header = gn_totals_header();
 	char library[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
 	MPI_Comm parent = MPI_COMM_NULL;
 	int length = 0;
@@ -173,7 +173,7 @@ static inline void gn_mpi_up(struct gn_mpi_call *call)
 	PMPI_Comm_rank(MPI_COMM_WORLD, &header->rank);
 	PMPI_Comm_size(MPI_COMM_WORLD, &header->n_ranks);
 	if (PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL)
-		header->flags |= GN_MPI_SPAWNED;
+		header->flags |= GN_TOTALS_SPAWNED;
 	PMPI_Query_thread(&header->thread_level);
 	gn_mpi_requests_are_shared = header->thread_level == MPI_THREAD_MULTIPLE;
 	PMPI_Get_library_version(library, &length);
@@ -188,12 +188,12 @@ static inline void gn_mpi_up(struct gn_mpi_call *call)
 
 static inline void gn_mpi_down(const struct gn_mpi_call *call)
 {
-	struct gn_mpi_header *header = gn_mpi_totals_header();
+	struct gn_totals_header *header = gn_totals_header();
 
 	if (header) {
 		header->down_ticks = call->begin;
 		if (call->routine == GN_MPI_ID_Finalize)
-			header->flags |= GN_MPI_FINALIZED;
+			header->flags |= GN_TOTALS_FINALIZED;
 	}
 	gn_trace_end(call->routine);
 	gn_mpi_all.is_up = 0;

@@ -90,9 +90,9 @@ static NOINLINE void start(uint64_t handle)
 
 static char folder[] = "/tmp/gnomon-mpi-XXXXXX";
 
-static const union gn_mpi_record *record;
+static const union gn_totals_record *record;
 static uint64_t n_records;
-static const struct gn_mpi_header *header;
+static const struct gn_totals_header *header;
 
 static void map_file(pid_t pid)
 {
@@ -111,13 +111,13 @@ static void map_file(pid_t pid)
 	header = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	CHECK(header != MAP_FAILED);
 	close(fd);
-	CHECK(!memcmp(header->magic, GN_MPI_MAGIC, 8));
+	CHECK(!memcmp(header->magic, GN_TOTALS_MAGIC, 8));
 	CHECK(header->tail <= (uint64_t)status.st_size);
 	record = (const void *)((const char *)header + header->records);
-	n_records = (header->tail - header->records) / GN_MPI_RECORD_BYTES;
+	n_records = (header->tail - header->records) / GN_TOTALS_RECORD_BYTES;
 }
 
-static uint32_t count(enum gn_mpi_kind kind)
+static uint32_t count(enum gn_totals_kind kind)
 {
 	uint32_t n = 0;
 
@@ -127,15 +127,15 @@ static uint32_t count(enum gn_mpi_kind kind)
 }
 
 /* The number of sites of a routine, and their sums. */
-static uint32_t sum_sites(uint32_t routine, struct gn_mpi_site_record *sum)
+static uint32_t sum_sites(uint32_t routine, struct gn_site_record *sum)
 {
 	uint32_t n = 0;
 
 	memset(sum, 0, sizeof(*sum));
 	for (uint64_t i = 0; i < n_records; i++) {
-		const struct gn_mpi_site_record *site = &record[i].site;
+		const struct gn_site_record *site = &record[i].site;
 
-		if (site->kind != GN_MPI_SITE || site->routine != routine)
+		if (site->kind != GN_TOTALS_SITE || site->routine != routine)
 			continue;
 		n++;
 		sum->calls += site->calls;
@@ -194,7 +194,7 @@ static void call_both(void)
 	/* Volatile, so that no round is made apart from the others, with calls of its own. */
 	for (volatile int i = 0; i < 10; i++) {
 		if (i == 1)
-			gn_mpi_measure_cost(gn_mpi_totals_header());
+			gn_mpi_measure_cost(gn_totals_header());
 		caller_a();
 		caller_b();
 	}
@@ -202,20 +202,20 @@ static void call_both(void)
 
 static void callers_with_equal_frames_are_two_sites(void)
 {
-	struct gn_mpi_site_record sum;
+	struct gn_site_record sum;
 
 	after(call_both, 0);
 	CHECK_EQ(sum_sites(SEND, &sum), 2);
 	CHECK_EQ(sum.calls, 420);
 	CHECK_EQ(sum.sent, 420 * 8);
-	CHECK_EQ(header->flags & GN_MPI_CLOSED, GN_MPI_CLOSED);
+	CHECK_EQ(header->flags & GN_TOTALS_CLOSED, GN_TOTALS_CLOSED);
 	/* What it costs was measured, and is no call. */
 	CHECK(header->cost_ticks_call > 0);
-	CHECK_EQ(count(GN_MPI_SITE), 2);
-	CHECK_EQ(count(GN_MPI_SIZE), 1);
-	CHECK_EQ(count(GN_MPI_MESSAGES), 2);
+	CHECK_EQ(count(GN_TOTALS_SITE), 2);
+	CHECK_EQ(count(GN_TOTALS_SIZE), 1);
+	CHECK_EQ(count(GN_TOTALS_MESSAGES), 2);
 	for (uint64_t i = 0; i < n_records; i++)
-		if (record[i].kind == GN_MPI_SITE)
+		if (record[i].kind == GN_TOTALS_SITE)
 			CHECK(record[i].site.calls == 300 || record[i].site.calls == 120);
 }
 
@@ -235,7 +235,7 @@ static void call_with_many_frames(void)
 
 static void frames_of_any_size_are_one_site(void)
 {
-	struct gn_mpi_site_record sum;
+	struct gn_site_record sum;
 
 	after(call_with_many_frames, 0);
 	CHECK_EQ(sum_sites(SEND, &sum), 1);
@@ -253,16 +253,16 @@ static void send_sizes(void)
 static void sizes_and_peers_are_told_apart(void)
 {
 	uint64_t of_class[GN_MPI_CLASSES] = {0}, bytes = 0, messages = 0;
-	struct gn_mpi_site_record sum;
+	struct gn_site_record sum;
 
 	after(send_sizes, 0);
 	for (uint64_t i = 0; i < n_records; i++) {
-		if (record[i].kind == GN_MPI_SIZE)
+		if (record[i].kind == GN_TOTALS_SIZE)
 			of_class[record[i].size.class] += record[i].size.calls;
-		if (record[i].kind == GN_MPI_MESSAGES) {
+		if (record[i].kind == GN_TOTALS_MESSAGES) {
 			bytes += record[i].messages.bytes;
 			messages += record[i].messages.messages;
-			CHECK(record[record[i].messages.site].kind == GN_MPI_SITE);
+			CHECK(record[record[i].messages.site].kind == GN_TOTALS_SITE);
 		}
 	}
 	CHECK_EQ(of_class[0], 1);
@@ -315,7 +315,7 @@ static void nest_and_jump(void)
 
 static void calls_in_calls_are_a_part_of_them(void)
 {
-	struct gn_mpi_site_record sum;
+	struct gn_site_record sum;
 
 	after(nest_and_jump, 0);
 	CHECK_EQ(sum_sites(RECEIVE, &sum), 1);
@@ -371,20 +371,20 @@ static void send_in_turns(void)
 
 static void threads_that_come_and_go_take_no_more_room(void)
 {
-	struct gn_mpi_site_record sum;
+	struct gn_site_record sum;
 
 	after(send_in_turns, 0);
-	CHECK_EQ(count(GN_MPI_THREAD), 1);
+	CHECK_EQ(count(GN_TOTALS_THREAD), 1);
 	CHECK_EQ(sum_sites(SEND, &sum), 1);
 	CHECK_EQ(sum.calls, 200);
 }
 
 static void every_call_of_every_thread_counts(void)
 {
-	struct gn_mpi_site_record sum;
+	struct gn_site_record sum;
 
 	after(send_in_threads, 0);
-	CHECK_EQ(count(GN_MPI_THREAD), THREADS);
+	CHECK_EQ(count(GN_TOTALS_THREAD), THREADS);
 	CHECK_EQ(sum_sites(SEND, &sum), 2 * THREADS);
 	CHECK_EQ(sum.calls, (uint64_t)THREADS * (check_work(500000) + 1));
 }
@@ -418,7 +418,7 @@ static void start_and_complete(void)
 static void completions_are_told_of_where_they_were_started(void)
 {
 	const uint64_t n = check_work(1000);
-	struct gn_mpi_site_record sum;
+	struct gn_site_record sum;
 	uint64_t sized = 0;
 
 	after(start_and_complete, 0);
@@ -429,7 +429,7 @@ static void completions_are_told_of_where_they_were_started(void)
 	sum_sites(WAIT, &sum);
 	CHECK_EQ(sum.calls, 2 * n + 2);
 	for (uint64_t i = 0; i < n_records; i++)
-		if (record[i].kind == GN_MPI_SIZE && record[i].size.routine == RECEIVE)
+		if (record[i].kind == GN_TOTALS_SIZE && record[i].size.routine == RECEIVE)
 			sized += record[i].size.calls;
 	CHECK_EQ(sized, 2 * n + 1);
 }
@@ -450,7 +450,7 @@ static void start_again(void)
 
 static void what_persists_sends_with_each_start(void)
 {
-	struct gn_mpi_site_record sum;
+	struct gn_site_record sum;
 	uint64_t messages = 0;
 
 	after(start_again, 0);
@@ -462,7 +462,7 @@ static void what_persists_sends_with_each_start(void)
 	CHECK_EQ(sum.calls, 6);
 	CHECK_EQ(sum.sent, 0);
 	for (uint64_t i = 0; i < n_records; i++)
-		if (record[i].kind == GN_MPI_MESSAGES && record[i].messages.peer == 3)
+		if (record[i].kind == GN_TOTALS_MESSAGES && record[i].messages.peer == 3)
 			messages += record[i].messages.messages;
 	CHECK_EQ(messages, 5);
 }
@@ -476,12 +476,12 @@ static void send_and_be_killed(void)
 
 static void what_a_killed_process_called_is_there(void)
 {
-	struct gn_mpi_site_record sum;
+	struct gn_site_record sum;
 
 	after(send_and_be_killed, SIGKILL);
 	CHECK_EQ(sum_sites(SEND, &sum), 1);
 	CHECK_EQ(sum.calls, 1000);
-	CHECK_EQ(header->flags & GN_MPI_CLOSED, 0);
+	CHECK_EQ(header->flags & GN_TOTALS_CLOSED, 0);
 }
 
 static void fork_in_between(void)
@@ -502,7 +502,7 @@ static void fork_in_between(void)
 
 static void a_child_writes_nothing_into_the_file_of_its_parent(void)
 {
-	struct gn_mpi_site_record sum;
+	struct gn_site_record sum;
 
 	after(fork_in_between, 0);
 	sum_sites(SEND, &sum);

@@ -265,7 +265,7 @@ def test_a_process_with_little_memory_has_sums_all_the_same(tmp_path: Path) -> N
         "struct rlimit most = {64 << 20, 64 << 20};\n"
         "uint64_t n;\n"
         "setrlimit(RLIMIT_AS, &most);\n"
-        "return gn_mpi_totals_open_in_memory(names, 2) || !gn_mpi_totals_records(&n); }\n",
+        "return gn_totals_open_in_memory(names, 2) || !gn_totals_records(&n); }\n",
     )
     assert subprocess.run([program], check=False).returncode == 0
 

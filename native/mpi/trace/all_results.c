@@ -143,7 +143,7 @@ static void fill(const struct block *block, int32_t n_known, struct MT_summaryst
 
 int MT_get_allresults(int type, int id, struct MT_summarystruct *summary)
 {
-	const struct gn_mpi_header *header = gn_mpi_totals_header();
+	const struct gn_totals_header *header = gn_totals_header();
 	const struct gn_trace_mpi *mpi = gn_trace_mpi();
 	struct block block;
 	union number own;

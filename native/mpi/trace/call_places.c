@@ -5,18 +5,18 @@
 
 #include "totals_file.h"
 
-static void count(struct gn_trace_places *places, const union gn_mpi_record *record, uint64_t n)
+static void count(struct gn_trace_places *places, const union gn_totals_record *record, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++, record++) {
-		if (record->kind == GN_MPI_FRAME && record->frame.frame >= places->n_frames)
+		if (record->kind == GN_TOTALS_FRAME && record->frame.frame >= places->n_frames)
 			places->n_frames = record->frame.frame + 1;
-		if (record->kind == GN_MPI_MODULE && record->module.module >= places->n_modules)
+		if (record->kind == GN_TOTALS_MODULE && record->module.module >= places->n_modules)
 			places->n_modules = record->module.module + 1;
 	}
 }
 
 /* Parts of a text come in their order. */
-static void add_path(struct gn_trace_module *module, const struct gn_mpi_text_record *text)
+static void add_path(struct gn_trace_module *module, const struct gn_text_record *text)
 {
 	const size_t known = module->path ? strlen(module->path) : 0;
 	char *longer = realloc(module->path, known + sizeof(text->text) + 1);
@@ -28,20 +28,20 @@ static void add_path(struct gn_trace_module *module, const struct gn_mpi_text_re
 	module->path = longer;
 }
 
-static void fill(struct gn_trace_places *places, const union gn_mpi_record *record, uint64_t n)
+static void fill(struct gn_trace_places *places, const union gn_totals_record *record, uint64_t n)
 {
 	for (uint32_t i = 0; i < places->n_frames; i++)
-		places->frame[i] = (struct gn_trace_frame){GN_MPI_NONE, GN_MPI_NONE, 0};
+		places->frame[i] = (struct gn_trace_frame){GN_TOTALS_NONE, GN_TOTALS_NONE, 0};
 	for (uint64_t i = 0; i < n; i++, record++) {
-		if (record->kind == GN_MPI_FRAME) {
+		if (record->kind == GN_TOTALS_FRAME) {
 			places->frame[record->frame.frame] = (struct gn_trace_frame){
 				record->frame.caller, record->frame.module, record->frame.offset};
-		} else if (record->kind == GN_MPI_MODULE) {
+		} else if (record->kind == GN_TOTALS_MODULE) {
 			struct gn_trace_module *module = &places->module[record->module.module];
 
 			module->build_id_bytes = record->module.build_id_bytes;
 			memcpy(module->build_id, record->module.build_id, sizeof(module->build_id));
-		} else if (record->kind == GN_MPI_TEXT && record->text.of == GN_MPI_MODULE &&
+		} else if (record->kind == GN_TOTALS_TEXT && record->text.of == GN_TOTALS_MODULE &&
 			   record->text.number < places->n_modules) {
 			add_path(&places->module[record->text.number], &record->text);
 		}
@@ -51,12 +51,12 @@ static void fill(struct gn_trace_places *places, const union gn_mpi_record *reco
 struct gn_trace_places *gn_trace_places_read(void)
 {
 	struct gn_trace_places *places = calloc(1, sizeof(*places));
-	const union gn_mpi_record *record;
+	const union gn_totals_record *record;
 	uint64_t n;
 
 	if (!places)
 		return NULL;
-	record = gn_mpi_totals_records(&n);
+	record = gn_totals_records(&n);
 	count(places, record, n);
 	places->frame = calloc((size_t)places->n_frames + 1, sizeof(*places->frame));
 	places->module = calloc((size_t)places->n_modules + 1, sizeof(*places->module));
@@ -90,6 +90,7 @@ struct gn_trace_frame gn_trace_frame_above(const struct gn_trace_places *places,
 	while (level-- > 0 && number < places->n_frames &&
 	       places->frame[number].caller < places->n_frames)
 		number = places->frame[number].caller;
-	return number < places->n_frames ? places->frame[number]
-					 : (struct gn_trace_frame){GN_MPI_NONE, GN_MPI_NONE, 0};
+	return number < places->n_frames
+		       ? places->frame[number]
+		       : (struct gn_trace_frame){GN_TOTALS_NONE, GN_TOTALS_NONE, 0};
 }

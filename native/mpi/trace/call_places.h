@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct gn_trace_frame {
-	uint32_t caller, module; /* GN_MPI_NONE: not known */
+	uint32_t caller, module; /* GN_TOTALS_NONE: not known */
 	uint64_t offset;
 };
 

@@ -23,7 +23,7 @@ struct plan {
 
 void gn_trace_up(void)
 {
-	const struct gn_mpi_header *header = gn_mpi_totals_header();
+	const struct gn_totals_header *header = gn_totals_header();
 
 	if (header && header->rank == ROOT)
 		gn_trace_warn_of_settings();
@@ -77,7 +77,7 @@ static struct gn_trace_rank *gather(const struct gn_trace_mpi *mpi, int32_t rank
 void gn_trace_finish(void)
 {
 	static int is_done;
-	const struct gn_mpi_header *header = gn_mpi_totals_header();
+	const struct gn_totals_header *header = gn_totals_header();
 	const struct gn_trace_mpi *mpi = gn_trace_mpi();
 	struct plan plan = {{ROOT, ROOT, ROOT}, 0};
 	struct gn_trace_rank *all;

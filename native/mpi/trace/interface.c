@@ -37,7 +37,7 @@ double MT_get_avg_hops(void)
 
 double MT_get_time(void)
 {
-	const struct gn_mpi_header *header = gn_mpi_totals_header();
+	const struct gn_totals_header *header = gn_totals_header();
 
 	if (!header || !header->up_ticks)
 		return 0;
@@ -62,7 +62,7 @@ int MT_get_tracebufferinfo(struct MT_tracebufferstruct *info)
 
 void MT_get_environment(struct MT_envstruct *environment)
 {
-	const struct gn_mpi_header *header = gn_mpi_totals_header();
+	const struct gn_totals_header *header = gn_totals_header();
 	const struct gn_trace_topology *topology = NULL;
 
 	*environment = (struct MT_envstruct){
@@ -89,7 +89,7 @@ void MT_get_environment(struct MT_envstruct *environment)
 static void say_once(void)
 {
 	static int is_said;
-	const struct gn_mpi_header *header = gn_mpi_totals_header();
+	const struct gn_totals_header *header = gn_totals_header();
 
 	if (!__atomic_exchange_n(&is_said, 1, __ATOMIC_RELAXED) && header && header->rank == 0)
 		gn_trace_say("trace_start and trace_stop have no effect yet: events are not "

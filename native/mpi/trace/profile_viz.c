@@ -47,7 +47,7 @@ static void put_moment(struct gn_atomic_file *file, const char *name, uint64_t r
 			 (int)(realtime_ns / 1000u % 1000000u));
 }
 
-static void put_head(struct gn_atomic_file *file, const struct gn_mpi_header *header)
+static void put_head(struct gn_atomic_file *file, const struct gn_totals_header *header)
 {
 	gn_puts(file, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		      "<hpm version=\"1\" producer=\"libmpitrace\">\n  <run program=\"");
@@ -113,14 +113,14 @@ static int compare(const void *left, const void *right)
 /* Sites by what they are told apart by here: of all threads and communicators. */
 static uint32_t collect(const struct gn_trace_places *places, int level, struct site **sites)
 {
-	const union gn_mpi_record *record;
+	const union gn_totals_record *record;
 	uint32_t n_sites = 0, n_apart = 0;
 	uint64_t n;
 
-	record = gn_mpi_totals_records(&n);
+	record = gn_totals_records(&n);
 	*sites = calloc((size_t)n + 1, sizeof(**sites));
 	for (uint64_t i = 0; *sites && i < n; i++, record++)
-		if (record->kind == GN_MPI_SITE && record->site.calls)
+		if (record->kind == GN_TOTALS_SITE && record->site.calls)
 			(*sites)[n_sites++] = (struct site){
 				record->site.routine,
 				gn_trace_frame_above(places, record->site.frame, level),
@@ -147,7 +147,7 @@ static uint32_t collect(const struct gn_trace_places *places, int level, struct 
 
 void gn_trace_write_viz(int32_t rank)
 {
-	const struct gn_mpi_header *header = gn_mpi_totals_header();
+	const struct gn_totals_header *header = gn_totals_header();
 	struct gn_atomic_file *file = malloc(sizeof(*file));
 	struct gn_trace_places *places = gn_trace_places_read();
 	struct site *sites = NULL;

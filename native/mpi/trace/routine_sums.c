@@ -13,18 +13,18 @@ static _Atomic uint64_t deepest;
 
 uint32_t gn_trace_n_routines(void)
 {
-	const struct gn_mpi_header *header = gn_mpi_totals_header();
+	const struct gn_totals_header *header = gn_totals_header();
 
 	return header ? header->n_routines - 1 : 0;
 }
 
 const char *gn_trace_name(int id)
 {
-	const struct gn_mpi_header *header = gn_mpi_totals_header();
+	const struct gn_totals_header *header = gn_totals_header();
 
 	if (id < 1 || (uint32_t)id > gn_trace_n_routines())
 		return NULL;
-	return (const char *)header + header->names + (uint64_t)id * GN_MPI_NAME_BYTES;
+	return (const char *)header + header->names + (uint64_t)id * GN_TOTALS_NAME_BYTES;
 }
 
 int gn_trace_is_frame(int id)
@@ -40,15 +40,15 @@ static int is_of(uint16_t routine, int id)
 struct gn_trace_sum gn_trace_sum_of(int id)
 {
 	struct gn_trace_sum sum = {0, 0, 0};
-	const union gn_mpi_record *record;
+	const union gn_totals_record *record;
 	uint64_t n;
 
-	record = gn_mpi_totals_records(&n);
+	record = gn_totals_records(&n);
 	for (uint64_t i = 0; i < n; i++, record++) {
-		if (record->kind == GN_MPI_SITE && is_of(record->site.routine, id)) {
+		if (record->kind == GN_TOTALS_SITE && is_of(record->site.routine, id)) {
 			sum.calls += record->site.calls;
 			sum.ticks += record->site.ticks;
-		} else if (record->kind == GN_MPI_SIZE && is_of(record->size.routine, id)) {
+		} else if (record->kind == GN_TOTALS_SIZE && is_of(record->size.routine, id)) {
 			sum.bytes += record->size.bytes;
 		}
 	}
@@ -57,12 +57,12 @@ struct gn_trace_sum gn_trace_sum_of(int id)
 
 void gn_trace_sizes(int id, struct gn_trace_sum size[GN_TRACE_BINS])
 {
-	const union gn_mpi_record *record;
+	const union gn_totals_record *record;
 	uint64_t n;
 
-	record = gn_mpi_totals_records(&n);
+	record = gn_totals_records(&n);
 	for (uint64_t i = 0; i < n; i++, record++) {
-		if (record->kind != GN_MPI_SIZE || record->size.routine != id ||
+		if (record->kind != GN_TOTALS_SIZE || record->size.routine != id ||
 		    record->size.class >= GN_TRACE_BINS)
 			continue;
 		size[record->size.class].calls += record->size.calls;
@@ -73,12 +73,12 @@ void gn_trace_sizes(int id, struct gn_trace_sum size[GN_TRACE_BINS])
 
 void gn_trace_sent(double *bytes, int32_t n_ranks)
 {
-	const union gn_mpi_record *record;
+	const union gn_totals_record *record;
 	uint64_t n;
 
-	record = gn_mpi_totals_records(&n);
+	record = gn_totals_records(&n);
 	for (uint64_t i = 0; i < n; i++, record++)
-		if (record->kind == GN_MPI_MESSAGES && record->messages.peer >= 0 &&
+		if (record->kind == GN_TOTALS_MESSAGES && record->messages.peer >= 0 &&
 		    record->messages.peer < n_ranks)
 			bytes[record->messages.peer] += (double)record->messages.bytes;
 }
@@ -90,7 +90,7 @@ double gn_trace_seconds(uint64_t ticks)
 
 double gn_trace_elapsed(void)
 {
-	const struct gn_mpi_header *header = gn_mpi_totals_header();
+	const struct gn_totals_header *header = gn_totals_header();
 	uint64_t end;
 
 	if (!header || !header->up_ticks)

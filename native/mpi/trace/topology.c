@@ -159,7 +159,7 @@ static int is_known;
 
 static void read_once(void)
 {
-	const struct gn_mpi_header *header = gn_mpi_totals_header();
+	const struct gn_totals_header *header = gn_totals_header();
 	const char *path = getenv(GN_TRACE_TOPOLOGY_VARIABLE);
 	char why[512];
 
@@ -195,7 +195,7 @@ int64_t gn_trace_hops(const struct gn_trace_topology *topology, int32_t from, in
 
 double gn_trace_average_hops(void)
 {
-	const struct gn_mpi_header *header = gn_mpi_totals_header();
+	const struct gn_totals_header *header = gn_totals_header();
 	const struct gn_trace_topology *topology;
 	double *bytes, all = 0, travelled = 0;
 

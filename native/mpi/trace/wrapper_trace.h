@@ -47,8 +47,8 @@ static void gn_trace_begin(void)
 
 	gn_trace_set_mpi(&mpi);
 	gn_trace_up();
-	if (gn_mpi_totals_header())
-		gn_trace_load_python_hooks(gn_mpi_totals_header()->rank);
+	if (gn_totals_header())
+		gn_trace_load_python_hooks(gn_totals_header()->rank);
 }
 
 /* Before MPI_Finalize; not before what ends MPI otherwise. */

@@ -1,4 +1,4 @@
-"""What a process called of MPI, as it left it: native/mpi/totals_file.h.
+"""What a process called of MPI, as it left it: native/call_sites/totals_file.h.
 
 A file is taken for hostile: whatever it holds, reading it gives records or a `FormatError`. Records
 of a process that was killed are as it left them.
@@ -66,7 +66,7 @@ _CODE_KIND = len(_KINDS) + 1
 _TEXT_PARTS_MOST = 1024
 _SIZE_CLASS_MOST = 64
 _BUILD_ID_MOST = 32
-# CAPACITY_BYTES of native/mpi/totals_file.c.
+# CAPACITY_BYTES of native/call_sites/totals_file.c.
 _BYTES_MOST = 1 << 32
 _HZ_LEAST, _HZ_MOST = 1e3, 1e12
 
@@ -96,14 +96,14 @@ class TotalsFile(NamedTuple):
         cost_ticks_nonblocking: what it adds to an operation that has a request, with its
             completion, beyond that of the calls.
         routines: their names by number.
-        sites: of struct gn_mpi_site_record; `messages` have their places among all records.
+        sites: of struct gn_site_record; `messages` have their places among all records.
         site_places: the place of each of `sites`.
-        sizes: of struct gn_mpi_size_record.
-        messages: of struct gn_mpi_messages_record.
-        waiting: of struct gn_mpi_waiting_record, with places of sites likewise.
-        communicators: of struct gn_mpi_communicator_record.
-        frames: of struct gn_mpi_frame_record, by their numbers; each after its caller.
-        modules: of struct gn_mpi_module_record.
+        sizes: of struct gn_size_record.
+        messages: of struct gn_messages_record.
+        waiting: of struct gn_waiting_record, with places of sites likewise.
+        communicators: of struct gn_communicator_record.
+        frames: of struct gn_frame_record, by their numbers; each after its caller.
+        modules: of struct gn_module_record.
         texts: paths of modules, names of communicators, and the file, a newline and the name of
             Python functions ("code"), by (kind, number).
     """

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from gnomon.mpi.header import Header
 
 _INCLUDES = Path(__file__).parent / "include"
-_ARCHIVES = ("libgnomon-mpi.a", "libgnomon-runtime.a", "libgnomon-core.a")
+_ARCHIVES = (
+    "libgnomon-mpi.a", "libgnomon-call-sites.a", "libgnomon-runtime.a", "libgnomon-core.a",
+)  # fmt: skip
 # Position-independent and without MPI's data moved into it; -O1 takes half the time of -O2, and
 # what has to be quick is in inline functions and in the archives.
 COMPILE_FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g0", "-fPIC", "-fvisibility=hidden")

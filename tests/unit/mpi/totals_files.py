@@ -1,4 +1,4 @@
-"""Files as wrappers leave them, written by the layout of native/mpi/totals_file.h."""
+"""Files as wrappers leave them, written by the layout of native/call_sites/totals_file.h."""
 
 from __future__ import annotations
 

@@ -6,14 +6,14 @@
 
 #define FIRST 64u
 
-static uint32_t hash_at(const struct gn_mpi_table *table, uint32_t entry_bytes, uint32_t i)
+static uint32_t hash_at(const struct gn_hash_table *table, uint32_t entry_bytes, uint32_t i)
 {
-	return *(const uint32_t *)gn_mpi_table_entry(table, entry_bytes, i);
+	return *(const uint32_t *)gn_hash_table_entry(table, entry_bytes, i);
 }
 
-int gn_mpi_table_grow(struct gn_mpi_table *table, uint32_t entry_bytes)
+int gn_hash_table_grow(struct gn_hash_table *table, uint32_t entry_bytes)
 {
-	struct gn_mpi_table larger = {.n = table->n};
+	struct gn_hash_table larger = {.n = table->n};
 
 	larger.mask = table->entry ? 2 * table->mask + 1 : FIRST - 1;
 	larger.entry = calloc((size_t)larger.mask + 1, entry_bytes);
@@ -26,15 +26,15 @@ int gn_mpi_table_grow(struct gn_mpi_table *table, uint32_t entry_bytes)
 			continue;
 		while (hash_at(&larger, entry_bytes, slot))
 			slot++;
-		memcpy(gn_mpi_table_entry(&larger, entry_bytes, slot),
-		       gn_mpi_table_entry(table, entry_bytes, i), entry_bytes);
+		memcpy(gn_hash_table_entry(&larger, entry_bytes, slot),
+		       gn_hash_table_entry(table, entry_bytes, i), entry_bytes);
 	}
 	free(table->entry);
 	*table = larger;
 	return 0;
 }
 
-void gn_mpi_table_take_out(struct gn_mpi_table *table, uint32_t entry_bytes, void *entry)
+void gn_hash_table_take_out(struct gn_hash_table *table, uint32_t entry_bytes, void *entry)
 {
 	uint32_t gap = (uint32_t)(((char *)entry - (char *)table->entry) / entry_bytes);
 
@@ -43,11 +43,11 @@ void gn_mpi_table_take_out(struct gn_mpi_table *table, uint32_t entry_bytes, voi
 		const uint32_t wanted = hash_at(table, entry_bytes, i) & table->mask;
 
 		if (((i - wanted) & table->mask) >= ((i - gap) & table->mask)) {
-			memcpy(gn_mpi_table_entry(table, entry_bytes, gap),
-			       gn_mpi_table_entry(table, entry_bytes, i), entry_bytes);
+			memcpy(gn_hash_table_entry(table, entry_bytes, gap),
+			       gn_hash_table_entry(table, entry_bytes, i), entry_bytes);
 			gap = i;
 		}
 	}
-	*(uint32_t *)gn_mpi_table_entry(table, entry_bytes, gap) = 0;
+	*(uint32_t *)gn_hash_table_entry(table, entry_bytes, gap) = 0;
 	table->n--;
 }

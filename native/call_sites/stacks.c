@@ -35,7 +35,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct module module[MODULES_MAX];
 	uint32_t n_modules, n_module_numbers;
-	struct gn_mpi_table frames;
+	struct gn_hash_table frames;
 	struct code code[CODES_MAX];
 	uint32_t n_codes;
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -43,7 +43,7 @@ static struct {
 /* --- modules ---------------------------------------------------------------------------------- */
 
 struct search {
-	struct gn_mpi_chunk *chunk;
+	struct gn_totals_chunk *chunk;
 	uintptr_t address;
 	const struct module *module;
 };
@@ -71,19 +71,19 @@ static uint32_t build_id_of(const struct dl_phdr_info *info, uint8_t *id)
 	return 0;
 }
 
-static void write_module(struct gn_mpi_chunk *chunk, const struct dl_phdr_info *info,
+static void write_module(struct gn_totals_chunk *chunk, const struct dl_phdr_info *info,
 			 uint32_t number)
 {
-	struct gn_mpi_module_record record = {.module = number};
+	struct gn_module_record record = {.module = number};
 	char path[PATH_MAX] = "";
 
 	record.build_id_bytes = (uint16_t)build_id_of(info, record.build_id);
-	gn_mpi_totals_add(chunk, GN_MPI_MODULE, &record, sizeof(record));
+	gn_totals_add(chunk, GN_TOTALS_MODULE, &record, sizeof(record));
 	/* The program itself has no name there. */
 	if (!info->dlpi_name[0] && readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
 		path[0] = 0;
-	gn_mpi_totals_add_text(chunk, GN_MPI_MODULE, number,
-			       info->dlpi_name[0] ? info->dlpi_name : path);
+	gn_totals_add_text(chunk, GN_TOTALS_MODULE, number,
+			   info->dlpi_name[0] ? info->dlpi_name : path);
 }
 
 static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
@@ -113,7 +113,7 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
 }
 
 /* What is mapped where a module was that has been closed is taken for it: none is forgotten. */
-static const struct module *module_of(struct gn_mpi_chunk *chunk, uintptr_t address)
+static const struct module *module_of(struct gn_totals_chunk *chunk, uintptr_t address)
 {
 	struct search search = {.chunk = chunk, .address = address};
 
@@ -126,17 +126,17 @@ static const struct module *module_of(struct gn_mpi_chunk *chunk, uintptr_t addr
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* The number of a frame; GN_MPI_NONE without memory. */
-static uint32_t frame_of(struct gn_mpi_chunk *chunk, uint32_t caller, uint32_t module,
+/* The number of a frame; GN_TOTALS_NONE without memory. */
+static uint32_t frame_of(struct gn_totals_chunk *chunk, uint32_t caller, uint32_t module,
 			 uint64_t offset)
 {
-	const struct gn_mpi_frame_record record = {
+	const struct gn_frame_record record = {
 		.frame = shared.frames.n, .caller = caller, .module = module, .offset = offset};
-	const uint32_t hash = gn_mpi_hash(offset, (uint64_t)module << 32 | caller);
+	const uint32_t hash = gn_hash_of(offset, (uint64_t)module << 32 | caller);
 	struct frame *frame;
 
-	if (gn_mpi_table_make_room(&shared.frames, sizeof(*frame)))
-		return GN_MPI_NONE;
+	if (gn_hash_table_make_room(&shared.frames, sizeof(*frame)))
+		return GN_TOTALS_NONE;
 	for (uint32_t i = hash;; i++) {
 		frame = (struct frame *)shared.frames.entry + (i & shared.frames.mask);
 		if (!frame->hash)
@@ -145,14 +145,14 @@ static uint32_t frame_of(struct gn_mpi_chunk *chunk, uint32_t caller, uint32_t m
 			return frame->number;
 	}
 	*frame = (struct frame){hash, shared.frames.n++, caller, module, offset};
-	gn_mpi_totals_add(chunk, GN_MPI_FRAME, &record, sizeof(record));
+	gn_totals_add(chunk, GN_TOTALS_FRAME, &record, sizeof(record));
 	return frame->number;
 }
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
 /* Frames of the `n` innermost, but those that are `hidden`; the innermost one's number. */
-static uint32_t add_native(struct gn_mpi_chunk *chunk, const struct gn_stack *stack, uint32_t n,
+static uint32_t add_native(struct gn_totals_chunk *chunk, const struct gn_stack *stack, uint32_t n,
 			   uint32_t caller, const struct module *hidden)
 {
 	for (uint32_t i = n; i-- > 0;) {
@@ -162,7 +162,7 @@ static uint32_t add_native(struct gn_mpi_chunk *chunk, const struct gn_stack *st
 
 		if (module && hidden && module->base == hidden->base)
 			continue;
-		caller = frame_of(chunk, caller, module ? module->number : GN_MPI_NONE,
+		caller = frame_of(chunk, caller, module ? module->number : GN_TOTALS_NONE,
 				  module ? address - module->base : address);
 	}
 	return caller;
@@ -170,20 +170,20 @@ static uint32_t add_native(struct gn_mpi_chunk *chunk, const struct gn_stack *st
 
 /* --- Python ----------------------------------------------------------------------------------- */
 
-/* The number of a function; GN_MPI_NONE where there are too many. */
-static uint32_t code_of(struct gn_mpi_chunk *chunk, uintptr_t address)
+/* The number of a function; GN_TOTALS_NONE where there are too many. */
+static uint32_t code_of(struct gn_totals_chunk *chunk, uintptr_t address)
 {
-	const uint64_t identity = gn_mpi_python_identity(address);
-	char text[GN_MPI_PYTHON_TEXT_BYTES];
+	const uint64_t identity = gn_python_caller_identity(address);
+	char text[GN_PYTHON_CALLER_TEXT_BYTES];
 
 	for (uint32_t i = 0; i < shared.n_codes; i++)
 		if (shared.code[i].address == address && shared.code[i].identity == identity)
 			return i;
 	if (shared.n_codes == CODES_MAX)
-		return GN_MPI_NONE;
+		return GN_TOTALS_NONE;
 	shared.code[shared.n_codes] = (struct code){address, identity};
-	gn_mpi_python_name(address, text, sizeof(text));
-	gn_mpi_totals_add_text(chunk, GN_MPI_CODE, shared.n_codes, text);
+	gn_python_caller_name(address, text, sizeof(text));
+	gn_totals_add_text(chunk, GN_TOTALS_CODE, shared.n_codes, text);
 	return shared.n_codes++;
 }
 
@@ -191,45 +191,46 @@ static uint32_t code_of(struct gn_mpi_chunk *chunk, uintptr_t address)
  * Python's functions stand where the interpreter and what started it do; below the innermost one is
  * what it called in libraries. Those that called back into Python are left out. 0: there are none.
  */
-static int add_python(struct gn_mpi_chunk *chunk, const struct gn_stack *stack, uint32_t *innermost)
+static int add_python(struct gn_totals_chunk *chunk, const struct gn_stack *stack,
+		      uint32_t *innermost)
 {
-	struct gn_mpi_python_frame frame[GN_MPI_PYTHON_FRAMES_MAX];
-	const uint32_t n = gn_mpi_python_stack(frame, GN_MPI_PYTHON_FRAMES_MAX);
-	const struct module *interpreter = module_of(chunk, gn_mpi_python_address());
-	uint32_t caller = GN_MPI_NONE, n_native = 0;
+	struct gn_python_caller_frame frame[GN_PYTHON_CALLER_FRAMES_MAX];
+	const uint32_t n = gn_python_caller_stack(frame, GN_PYTHON_CALLER_FRAMES_MAX);
+	const struct module *interpreter = module_of(chunk, gn_python_caller_address());
+	uint32_t caller = GN_TOTALS_NONE, n_native = 0;
 
-	while (n_native < stack->n && !gn_mpi_python_is_loop(stack->address[n_native] - 1))
+	while (n_native < stack->n && !gn_python_caller_is_loop(stack->address[n_native] - 1))
 		n_native++;
 	if (!n || !interpreter || n_native == stack->n)
 		return 0;
 	for (uint32_t i = n; i-- > 0;) {
 		const uint32_t code = code_of(chunk, frame[i].code);
 
-		if (code != GN_MPI_NONE)
-			caller = frame_of(chunk, caller, code | GN_MPI_IS_CODE, frame[i].line);
+		if (code != GN_TOTALS_NONE)
+			caller = frame_of(chunk, caller, code | GN_TOTALS_IS_CODE, frame[i].line);
 	}
 	*innermost = add_native(chunk, stack, n_native, caller, interpreter);
 	return 1;
 }
 
-_Static_assert(GN_MPI_FRAMES_CHECKED == GN_STACK_CHECKED, "a place has room for all callers");
+_Static_assert(GN_FRAMES_CHECKED == GN_STACK_CHECKED, "a place has room for all callers");
 
-uint32_t gn_mpi_stack_record(struct gn_mpi_thread *thread, struct gn_mpi_place *place,
-			     struct gn_mpi_checked *checked)
+uint32_t gn_stack_record(struct gn_site_thread *thread, struct gn_call_place *place,
+			 struct gn_checked_frame *checked)
 {
 	const struct gn_stack_bounds bounds = {thread->stack_begin, thread->stack_end};
 	struct gn_stack_callers callers;
 	struct gn_stack stack;
-	uint32_t caller = GN_MPI_NONE;
+	uint32_t caller = GN_TOTALS_NONE;
 
 	gn_stack_unwind(&stack, &callers, place->return_address, place->frame, bounds);
 	place->n_checked = callers.n;
 	for (uint32_t i = 0; i < callers.n; i++)
-		checked[i] =
-			(struct gn_mpi_checked){callers.caller[i].slot, callers.caller[i].address};
+		checked[i] = (struct gn_checked_frame){callers.caller[i].slot,
+						       callers.caller[i].address};
 	pthread_mutex_lock(&shared.lock);
-	if (!gn_mpi_has_python || !add_python(&thread->chunk, &stack, &caller))
-		caller = add_native(&thread->chunk, &stack, stack.n, GN_MPI_NONE, NULL);
+	if (!gn_has_python_callers || !add_python(&thread->chunk, &stack, &caller))
+		caller = add_native(&thread->chunk, &stack, stack.n, GN_TOTALS_NONE, NULL);
 	pthread_mutex_unlock(&shared.lock);
 	return caller;
 }

@@ -5,6 +5,7 @@
 #include <gnomon/clock.h>
 #include <limits.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,8 +15,6 @@
 #include "mapped_file.h"
 #include "staging.h"
 
-#define CAPABILITY "mpi"
-#define ENDING "mpi.totals"
 /* Of sites, sizes and peers a process has hundreds; of an all-to-all of the largest jobs millions.
  */
 #define CAPACITY_BYTES ((uint64_t)1 << 32)
@@ -24,23 +23,23 @@
 #define MEMORY_LEAST ((uint64_t)1 << 18)
 #define PAGE_BYTES 4096u
 
-_Static_assert(sizeof(union gn_mpi_record) == GN_MPI_RECORD_BYTES, "records have one size");
-_Static_assert(sizeof(struct gn_mpi_header) <= PAGE_BYTES, "the header is in the first page");
+_Static_assert(sizeof(union gn_totals_record) == GN_TOTALS_RECORD_BYTES, "records have one size");
+_Static_assert(sizeof(struct gn_totals_header) <= PAGE_BYTES, "the header is in the first page");
 
 static struct gn_mapped_file file;
-static struct gn_mpi_header *opened;
+static struct gn_totals_header *opened;
 static int is_in_memory;
 static atomic_int is_closed;
 
-void gn_mpi_totals_close(void)
+void gn_totals_close(void)
 {
-	struct gn_mpi_header *header = opened;
+	struct gn_totals_header *header = opened;
 	uint64_t tail;
 
 	if (!header || is_in_memory)
 		return;
 	header->ticks_hz = gn_clock_hz();
-	header->flags |= GN_MPI_CLOSED;
+	header->flags |= GN_TOTALS_CLOSED;
 	/* What is called later, by a handler of the program's exit, is in no file. */
 	atomic_store(&is_closed, 1);
 	tail = gn_mapped_file_give_up(&file);
@@ -73,15 +72,17 @@ static void read_job(char *job, size_t size)
 		strncpy(job, name, size - 1);
 }
 
-static uint64_t fill_header(struct gn_mpi_header *header, const struct gn_staging_origin *origin,
-			    const char *const *names, uint32_t n_routines)
+static uint64_t fill_header(struct gn_totals_header *header, const struct gn_staging_origin *origin,
+			    const struct gn_totals_plan *plan)
 {
-	header->byte_order = GN_MPI_BYTE_ORDER;
-	header->version = GN_MPI_VERSION;
+	const uint32_t n_routines = plan->n_routines;
+
+	header->byte_order = GN_TOTALS_BYTE_ORDER;
+	header->version = GN_TOTALS_VERSION;
 	header->header_bytes = PAGE_BYTES;
 	header->n_routines = n_routines;
 	header->names = PAGE_BYTES;
-	header->records = PAGE_BYTES + (uint64_t)n_routines * GN_MPI_NAME_BYTES;
+	header->records = PAGE_BYTES + (uint64_t)n_routines * GN_TOTALS_NAME_BYTES;
 	header->records = (header->records + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 	header->pid = origin->pid;
 	header->rank = -1;
@@ -95,24 +96,25 @@ static uint64_t fill_header(struct gn_mpi_header *header, const struct gn_stagin
 	if (readlink("/proc/self/exe", header->program, sizeof(header->program) - 1) < 0)
 		header->program[0] = 0;
 	for (uint32_t i = 0; i < n_routines; i++)
-		strncpy((char *)header + header->names + (uint64_t)i * GN_MPI_NAME_BYTES, names[i],
-			GN_MPI_NAME_BYTES - 1);
+		strncpy((char *)header + header->names + (uint64_t)i * GN_TOTALS_NAME_BYTES,
+			plan->names[i], GN_TOTALS_NAME_BYTES - 1);
 	return header->records;
 }
 
-int gn_mpi_totals_open(const char *const *names, uint32_t n_routines)
+int gn_totals_open(const struct gn_totals_plan *plan)
 {
-	char host[GN_HOST_NAME_SIZE], path[PATH_MAX];
-	const struct gn_staging_origin origin = gn_staging_here(CAPABILITY, host);
+	char host[GN_HOST_NAME_SIZE], path[PATH_MAX], ending[64];
+	const struct gn_staging_origin origin = gn_staging_here(plan->capability, host);
 	const uint64_t first =
-		PAGE_BYTES + (uint64_t)n_routines * GN_MPI_NAME_BYTES + 2 * PAGE_BYTES;
-	struct gn_mpi_header *header;
+		PAGE_BYTES + (uint64_t)plan->n_routines * GN_TOTALS_NAME_BYTES + 2 * PAGE_BYTES;
+	struct gn_totals_header *header;
 	int failed;
 
-	if (opened || !gn_staging_folder(CAPABILITY))
+	if (opened || !gn_staging_folder(plan->capability))
 		return opened ? -EALREADY : -ENOENT;
 	gn_clock_init();
-	failed = gn_staging_path(&origin, ENDING, path, sizeof(path));
+	snprintf(ending, sizeof(ending), "%s.totals", plan->capability);
+	failed = gn_staging_path(&origin, ending, path, sizeof(path));
 	if (failed)
 		return failed;
 	failed = gn_mapped_file_create(&file, path, gn_mapped_file_capacity(CAPACITY_BYTES), first);
@@ -120,10 +122,10 @@ int gn_mpi_totals_open(const char *const *names, uint32_t n_routines)
 		gn_mapped_file_report(&file, -failed, 0);
 		return failed;
 	}
-	header = (struct gn_mpi_header *)file.start;
-	header->tail = fill_header(header, &origin, names, n_routines);
+	header = (struct gn_totals_header *)file.start;
+	header->tail = fill_header(header, &origin, plan);
 	atomic_thread_fence(memory_order_release);
-	memcpy(header->magic, GN_MPI_MAGIC, sizeof(header->magic));
+	memcpy(header->magic, GN_TOTALS_MAGIC, sizeof(header->magic));
 	opened = header;
 	return 0;
 }
@@ -140,11 +142,11 @@ static char *map_memory(uint64_t *bytes)
 	return NULL;
 }
 
-int gn_mpi_totals_open_in_memory(const char *const *names, uint32_t n_routines)
+int gn_totals_open_in_memory(const struct gn_totals_plan *plan)
 {
 	char host[GN_HOST_NAME_SIZE];
-	const struct gn_staging_origin origin = gn_staging_here(CAPABILITY, host);
-	struct gn_mpi_header *header;
+	const struct gn_staging_origin origin = gn_staging_here(plan->capability, host);
+	struct gn_totals_header *header;
 
 	if (opened)
 		return -EALREADY;
@@ -152,21 +154,21 @@ int gn_mpi_totals_open_in_memory(const char *const *names, uint32_t n_routines)
 	file.start = map_memory(&file.capacity);
 	if (!file.start)
 		return -ENOMEM;
-	header = (struct gn_mpi_header *)file.start;
-	header->tail = fill_header(header, &origin, names, n_routines);
+	header = (struct gn_totals_header *)file.start;
+	header->tail = fill_header(header, &origin, plan);
 	is_in_memory = 1;
 	opened = header;
 	return 0;
 }
 
-struct gn_mpi_header *gn_mpi_totals_header(void)
+struct gn_totals_header *gn_totals_header(void)
 {
 	return opened;
 }
 
-const union gn_mpi_record *gn_mpi_totals_records(uint64_t *n)
+const union gn_totals_record *gn_totals_records(uint64_t *n)
 {
-	const struct gn_mpi_header *header = opened;
+	const struct gn_totals_header *header = opened;
 	uint64_t end = header ? header->tail : 0;
 
 	/* Another thread may be about to make room for its own. */
@@ -174,8 +176,8 @@ const union gn_mpi_record *gn_mpi_totals_records(uint64_t *n)
 		end = file.allocated;
 	else if (header && end > file.capacity)
 		end = file.capacity;
-	*n = header && end > header->records ? (end - header->records) / GN_MPI_RECORD_BYTES : 0;
-	return header ? (const union gn_mpi_record *)(file.start + header->records) : NULL;
+	*n = header && end > header->records ? (end - header->records) / GN_TOTALS_RECORD_BYTES : 0;
+	return header ? (const union gn_totals_record *)(file.start + header->records) : NULL;
 }
 
 static int has_room(uint64_t end)
@@ -185,31 +187,31 @@ static int has_room(uint64_t end)
 	return gn_mapped_file_has_room(&file, end) || !gn_mapped_file_grow(&file, end);
 }
 
-static int take_chunk(struct gn_mpi_chunk *chunk)
+static int take_chunk(struct gn_totals_chunk *chunk)
 {
-	struct gn_mpi_header *header = gn_mpi_totals_header();
-	const uint64_t bytes = GN_MPI_CHUNK_RECORDS * GN_MPI_RECORD_BYTES;
+	struct gn_totals_header *header = gn_totals_header();
+	const uint64_t bytes = GN_TOTALS_CHUNK_RECORDS * GN_TOTALS_RECORD_BYTES;
 	uint64_t begin;
 
-	chunk->n = GN_MPI_CHUNK_RECORDS;
+	chunk->n = GN_TOTALS_CHUNK_RECORDS;
 	if (header) {
 		begin = atomic_fetch_add(&header->tail, bytes);
 		if (!atomic_load(&is_closed) && has_room(begin + bytes)) {
-			chunk->next = (union gn_mpi_record *)(file.start + begin);
+			chunk->next = (union gn_totals_record *)(file.start + begin);
 			return 0;
 		}
 		atomic_fetch_sub(&header->tail, bytes);
 		if (!atomic_load(&is_closed))
-			atomic_fetch_add(&header->lost, GN_MPI_CHUNK_RECORDS);
+			atomic_fetch_add(&header->lost, GN_TOTALS_CHUNK_RECORDS);
 	}
-	chunk->next = calloc(GN_MPI_CHUNK_RECORDS, GN_MPI_RECORD_BYTES);
+	chunk->next = calloc(GN_TOTALS_CHUNK_RECORDS, GN_TOTALS_RECORD_BYTES);
 	return chunk->next ? 0 : -ENOMEM;
 }
 
-union gn_mpi_record *gn_mpi_totals_add(struct gn_mpi_chunk *chunk, enum gn_mpi_kind kind,
-				       const void *first, uint32_t bytes)
+union gn_totals_record *gn_totals_add(struct gn_totals_chunk *chunk, enum gn_totals_kind kind,
+				      const void *first, uint32_t bytes)
 {
-	union gn_mpi_record *record;
+	union gn_totals_record *record;
 
 	if (!chunk->n && take_chunk(chunk)) {
 		chunk->n = 0;
@@ -224,21 +226,21 @@ union gn_mpi_record *gn_mpi_totals_add(struct gn_mpi_chunk *chunk, enum gn_mpi_k
 	return record;
 }
 
-uint32_t gn_mpi_totals_place(const union gn_mpi_record *record)
+uint32_t gn_totals_place(const union gn_totals_record *record)
 {
-	const struct gn_mpi_header *header = gn_mpi_totals_header();
+	const struct gn_totals_header *header = gn_totals_header();
 	const char *begin = header ? file.start + header->records : NULL;
 
 	if (!header || (const char *)record < begin ||
 	    (const char *)record >= file.start + file.capacity)
-		return GN_MPI_NONE;
-	return (uint32_t)(((const char *)record - begin) / GN_MPI_RECORD_BYTES);
+		return GN_TOTALS_NONE;
+	return (uint32_t)(((const char *)record - begin) / GN_TOTALS_RECORD_BYTES);
 }
 
-void gn_mpi_totals_add_text(struct gn_mpi_chunk *chunk, enum gn_mpi_kind of, uint32_t number,
-			    const char *text)
+void gn_totals_add_text(struct gn_totals_chunk *chunk, enum gn_totals_kind of, uint32_t number,
+			const char *text)
 {
-	struct gn_mpi_text_record record = {.of = (uint16_t)of, .number = number};
+	struct gn_text_record record = {.of = (uint16_t)of, .number = number};
 	size_t left = strlen(text);
 
 	do {
@@ -246,7 +248,7 @@ void gn_mpi_totals_add_text(struct gn_mpi_chunk *chunk, enum gn_mpi_kind of, uin
 
 		memset(record.text, 0, sizeof(record.text));
 		memcpy(record.text, text, n);
-		gn_mpi_totals_add(chunk, GN_MPI_TEXT, &record, sizeof(record));
+		gn_totals_add(chunk, GN_TOTALS_TEXT, &record, sizeof(record));
 		text += n;
 		left -= n;
 		record.part++;

@@ -1,36 +1,36 @@
 /*
- * What a process has called of MPI so far: a file that is mapped into it, so that it is there
- * however the process ends. It has records of 64 bytes, numbers of which are changed in place by
- * the one thread that they belong to, and nothing else.
+ * What a process has called so far of what is measured, as MPI: a file that is mapped into it, so
+ * that it is there however the process ends. It has records of 64 bytes, numbers of which are
+ * changed in place by the one thread that they belong to, and nothing else.
  *
- *	struct gn_mpi_header, in its first page
- *	names of routines, GN_MPI_NAME_BYTES each, from header.names on
+ *	struct gn_totals_header, in its first page
+ *	names of routines, GN_TOTALS_NAME_BYTES each, from header.names on
  *	records, from header.records on, in chunks that a thread takes for itself: struct
  * gn_mpi_record
  *
  * A record of kind 0 is one that its thread has not used yet. All in the byte order of the machine.
  */
-#ifndef GNOMON_MPI_TOTALS_FILE_H
-#define GNOMON_MPI_TOTALS_FILE_H
+#ifndef GNOMON_TOTALS_FILE_H
+#define GNOMON_TOTALS_FILE_H
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define GN_MPI_MAGIC "\211GNMPI\n"
-#define GN_MPI_BYTE_ORDER 0x01020304u
-#define GN_MPI_VERSION 1u
-#define GN_MPI_NAME_BYTES 40u
-#define GN_MPI_RECORD_BYTES 64u
-#define GN_MPI_CHUNK_RECORDS 16u
-#define GN_MPI_NONE UINT32_MAX
-#define GN_MPI_IS_CODE (1u << 31)
+#define GN_TOTALS_MAGIC "\211GNMPI\n"
+#define GN_TOTALS_BYTE_ORDER 0x01020304u
+#define GN_TOTALS_VERSION 1u
+#define GN_TOTALS_NAME_BYTES 40u
+#define GN_TOTALS_RECORD_BYTES 64u
+#define GN_TOTALS_CHUNK_RECORDS 16u
+#define GN_TOTALS_NONE UINT32_MAX
+#define GN_TOTALS_IS_CODE (1u << 31)
 
 /* Bits of gn_mpi_header.flags. */
-#define GN_MPI_CLOSED 1u    /* the process ended by itself */
-#define GN_MPI_FINALIZED 2u /* MPI_Finalize was called */
-#define GN_MPI_SPAWNED 4u   /* another program started it, in a MPI_COMM_WORLD of its own */
+#define GN_TOTALS_CLOSED 1u    /* the process ended by itself */
+#define GN_TOTALS_FINALIZED 2u /* MPI_Finalize was called */
+#define GN_TOTALS_SPAWNED 4u   /* another program started it, in a MPI_COMM_WORLD of its own */
 
-struct gn_mpi_header {
+struct gn_totals_header {
 	char magic[8]; /* written last */
 	uint32_t byte_order;
 	uint32_t version;
@@ -62,21 +62,21 @@ struct gn_mpi_header {
 	char job[64]; /* as its launcher calls it, which has one for each MPI_COMM_WORLD; "" */
 };
 
-enum gn_mpi_kind {
-	GN_MPI_UNUSED,
-	GN_MPI_THREAD,
-	GN_MPI_SITE,
-	GN_MPI_SIZE,
-	GN_MPI_MESSAGES,
-	GN_MPI_COMMUNICATOR,
-	GN_MPI_FRAME,
-	GN_MPI_MODULE,
-	GN_MPI_TEXT,
-	GN_MPI_WAITING,
-	GN_MPI_CODE, /* of texts alone: a Python function, its file, a newline and its name */
+enum gn_totals_kind {
+	GN_TOTALS_UNUSED,
+	GN_TOTALS_THREAD,
+	GN_TOTALS_SITE,
+	GN_TOTALS_SIZE,
+	GN_TOTALS_MESSAGES,
+	GN_TOTALS_COMMUNICATOR,
+	GN_TOTALS_FRAME,
+	GN_TOTALS_MODULE,
+	GN_TOTALS_TEXT,
+	GN_TOTALS_WAITING,
+	GN_TOTALS_CODE, /* of texts alone: a Python function, its file, a newline and its name */
 };
 
-struct gn_mpi_thread_record {
+struct gn_thread_record {
 	uint16_t kind, zero;
 	uint32_t thread; /* its number */
 	int32_t tid;
@@ -86,12 +86,12 @@ struct gn_mpi_thread_record {
 	uint64_t zero_40[3];
 };
 
-/* Calls of a routine from a place, on a communicator. */
-struct gn_mpi_site_record {
+/* Calls of a routine from a place, with a communicator. */
+struct gn_site_record {
 	uint16_t kind, routine;
 	uint32_t thread;
-	uint32_t communicator; /* GN_MPI_NONE: the routine has none */
-	uint32_t frame;	       /* the innermost one, of the call; GN_MPI_NONE: not known */
+	uint32_t object; /* the communicator's number; GN_TOTALS_NONE: the routine has none */
+	uint32_t frame;	 /* the innermost one, of the call; GN_TOTALS_NONE: not known */
 	uint64_t calls;
 	uint64_t sent, received; /* bytes */
 	uint64_t ticks;
@@ -101,7 +101,7 @@ struct gn_mpi_site_record {
 
 /* Calls of a routine with messages of a size: 0, or above 2^(class - 2) up to 2^(class - 1) bytes.
  */
-struct gn_mpi_size_record {
+struct gn_size_record {
 	uint16_t kind, routine;
 	uint32_t thread;
 	uint32_t class;
@@ -111,7 +111,7 @@ struct gn_mpi_size_record {
 };
 
 /* What was sent to a rank from a site. */
-struct gn_mpi_messages_record {
+struct gn_messages_record {
 	uint16_t kind, zero;
 	uint32_t thread;
 	uint32_t site; /* by its place among the records */
@@ -121,7 +121,7 @@ struct gn_mpi_messages_record {
 	uint64_t zero_40[3];
 };
 
-struct gn_mpi_communicator_record {
+struct gn_communicator_record {
 	uint16_t kind, flags; /* 1: an inter-communicator */
 	uint32_t communicator;
 	int32_t rank, size, remote_size;
@@ -130,16 +130,16 @@ struct gn_mpi_communicator_record {
 };
 
 /* A frame of a call stack, and the one that called it. */
-struct gn_mpi_frame_record {
+struct gn_frame_record {
 	uint16_t kind, zero;
 	uint32_t frame;
-	uint32_t caller; /* GN_MPI_NONE: it is the outermost that is known */
-	uint32_t module; /* or of a Python function its number with GN_MPI_IS_CODE */
+	uint32_t caller; /* GN_TOTALS_NONE: it is the outermost that is known */
+	uint32_t module; /* or of a Python function its number with GN_TOTALS_IS_CODE */
 	uint64_t offset; /* of the call, as the module's file has addresses; in Python its line */
 	uint64_t zero_24[5];
 };
 
-struct gn_mpi_module_record {
+struct gn_module_record {
 	uint16_t kind, build_id_bytes;
 	uint32_t module;
 	uint8_t build_id[32];
@@ -147,8 +147,8 @@ struct gn_mpi_module_record {
 };
 
 /* A part of a text: of a module its path, of a communicator its name. */
-struct gn_mpi_text_record {
-	uint16_t kind, of; /* enum gn_mpi_kind */
+struct gn_text_record {
+	uint16_t kind, of; /* enum gn_totals_kind */
 	uint32_t number;   /* of the module or communicator */
 	uint32_t part;	   /* from 0 */
 	uint32_t zero;
@@ -157,7 +157,7 @@ struct gn_mpi_text_record {
 
 /* How long calls from a site waited for the last rank to come, where a barrier told: a part of the
  * site's ticks. */
-struct gn_mpi_waiting_record {
+struct gn_waiting_record {
 	uint16_t kind, zero;
 	uint32_t thread;
 	uint32_t site; /* by its place among the records */
@@ -167,53 +167,61 @@ struct gn_mpi_waiting_record {
 	uint64_t zero_32[4];
 };
 
-union gn_mpi_record {
+union gn_totals_record {
 	_Atomic uint16_t kind;
-	struct gn_mpi_thread_record thread;
-	struct gn_mpi_site_record site;
-	struct gn_mpi_size_record size;
-	struct gn_mpi_messages_record messages;
-	struct gn_mpi_communicator_record communicator;
-	struct gn_mpi_frame_record frame;
-	struct gn_mpi_module_record module;
-	struct gn_mpi_text_record text;
-	struct gn_mpi_waiting_record waiting;
+	struct gn_thread_record thread;
+	struct gn_site_record site;
+	struct gn_size_record size;
+	struct gn_messages_record messages;
+	struct gn_communicator_record communicator;
+	struct gn_frame_record frame;
+	struct gn_module_record module;
+	struct gn_text_record text;
+	struct gn_waiting_record waiting;
 };
 
 /* Where a thread takes its records. */
-struct gn_mpi_chunk {
-	union gn_mpi_record *next;
+struct gn_totals_chunk {
+	union gn_totals_record *next;
 	uint32_t n;
 };
 
-/* 0 or a negative errno: then nothing is recorded. -ENOENT: this process is not measured. */
-int gn_mpi_totals_open(const char *const *names, uint32_t n_routines);
+/* Who writes: the name of the capability, and of its routines by their numbers. */
+struct gn_totals_plan {
+	const char *capability;
+	const char *const *names;
+	uint32_t n_routines;
+};
+
+/* 0 or a negative errno: then nothing is recorded. -ENOENT: this process is not measured. The file
+ * is HOST.PID.NANOSECONDS.CAPABILITY.totals in the run's folder. */
+int gn_totals_open(const struct gn_totals_plan *plan);
 
 /* The same records in memory alone, for a process that is not measured but asks for its own sums.
  * 0 or a negative errno. */
-int gn_mpi_totals_open_in_memory(const char *const *names, uint32_t n_routines);
+int gn_totals_open_in_memory(const struct gn_totals_plan *plan);
 
 /* NULL: none is open. */
-struct gn_mpi_header *gn_mpi_totals_header(void);
+struct gn_totals_header *gn_totals_header(void);
 
 /* All records so far and how many they are; others may be added meanwhile. NULL: none is open. */
-const union gn_mpi_record *gn_mpi_totals_records(uint64_t *n);
+const union gn_totals_record *gn_totals_records(uint64_t *n);
 
 /* At the end of the process that opened it; its children have nothing to do with it. */
-void gn_mpi_totals_close(void);
+void gn_totals_close(void);
 
 /*
  * A record of a thread, all zero but what `first` has, which is shorter than it; NULL without
  * memory. Without room in the file it is in memory alone, and counted as lost.
  */
-union gn_mpi_record *gn_mpi_totals_add(struct gn_mpi_chunk *chunk, enum gn_mpi_kind kind,
-				       const void *first, uint32_t bytes);
+union gn_totals_record *gn_totals_add(struct gn_totals_chunk *chunk, enum gn_totals_kind kind,
+				      const void *first, uint32_t bytes);
 
-/* Its place among the file's records; GN_MPI_NONE: it is not there. */
-uint32_t gn_mpi_totals_place(const union gn_mpi_record *record);
+/* Its place among the file's records; GN_TOTALS_NONE: it is not there. */
+uint32_t gn_totals_place(const union gn_totals_record *record);
 
 /* A text in as many records as it takes. */
-void gn_mpi_totals_add_text(struct gn_mpi_chunk *chunk, enum gn_mpi_kind of, uint32_t number,
-			    const char *text);
+void gn_totals_add_text(struct gn_totals_chunk *chunk, enum gn_totals_kind of, uint32_t number,
+			const char *text);
 
 #endif

@@ -16,16 +16,16 @@
 /* Entries of a table of lines. Source: CPython, Objects/locations.md. */
 enum { SHORT_MOST = 9, ONE_LINE_MOST = 12, NO_COLUMNS = 13, LONG = 14, NO_LINE = 15 };
 
-int gn_mpi_has_python;
+int gn_has_python_callers;
 static struct gn_python python;
 static void *loop;
 
-void gn_mpi_python_begin(void)
+void gn_python_caller_begin(void)
 {
 	if (gn_python_find(&python, RTLD_DEFAULT) != GN_PYTHON_USABLE)
 		return;
 	loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
-	gn_mpi_has_python = 1;
+	gn_has_python_callers = 1;
 }
 
 static uintptr_t innermost_frame(void)
@@ -49,7 +49,7 @@ static int is_shim(uintptr_t frame)
 	       gn_byte_at(frame + python.layout.frame_owner) == OWNED_BY_C_STACK;
 }
 
-uint32_t gn_mpi_python_hash(void)
+uint32_t gn_python_caller_hash(void)
 {
 	const struct gn_python_layout *layout = &python.layout;
 	uintptr_t frame = innermost_frame();
@@ -118,7 +118,7 @@ static uint32_t line_of(uintptr_t code, uintptr_t instruction)
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
-uint32_t gn_mpi_python_stack(struct gn_mpi_python_frame *frames, uint32_t most)
+uint32_t gn_python_caller_stack(struct gn_python_caller_frame *frames, uint32_t most)
 {
 	const struct gn_python_layout *layout = &python.layout;
 	uintptr_t frame = innermost_frame();
@@ -138,7 +138,7 @@ uint32_t gn_mpi_python_stack(struct gn_mpi_python_frame *frames, uint32_t most)
 	return n;
 }
 
-uint64_t gn_mpi_python_identity(uintptr_t code)
+uint64_t gn_python_caller_identity(uintptr_t code)
 {
 	return gn_word_at(code + python.layout.code_line_table) * 31 +
 	       gn_word_at(code + python.layout.code_name) * 7 +
@@ -146,7 +146,7 @@ uint64_t gn_mpi_python_identity(uintptr_t code)
 	       (uint32_t)gn_int_at(code + python.layout.code_first_line);
 }
 
-void gn_mpi_python_name(uintptr_t code, char *text, uint32_t size)
+void gn_python_caller_name(uintptr_t code, char *text, uint32_t size)
 {
 	const struct gn_python_layout *layout = &python.layout;
 	struct gn_probe probe = {{0}};
@@ -160,12 +160,12 @@ void gn_mpi_python_name(uintptr_t code, char *text, uint32_t size)
 	text[n] = 0;
 }
 
-int gn_mpi_python_is_loop(uintptr_t address)
+int gn_python_caller_is_loop(uintptr_t address)
 {
 	return loop && _Unwind_FindEnclosingFunction((void *)address) == loop;
 }
 
-uintptr_t gn_mpi_python_address(void)
+uintptr_t gn_python_caller_address(void)
 {
 	return (uintptr_t)python.this_thread;
 }
