@@ -99,32 +99,36 @@ static void pass_flags(struct gn_call_graph *graph, const struct options *option
 	}
 }
 
-static void set_flags_of(struct gn_call_graph *graph, const struct options *options,
-			 uint32_t function)
-{
-	const uint32_t node = graph->shares.node_of[function];
-	const bool is_counted = is_of(options, function, GN_IS_COUNTED);
-
-	graph->is_shown[function] |= is_of(options, function, GN_IS_SHOWN);
-	graph->is_shown[node] |= is_of(options, function, GN_IS_SHOWN);
-	graph->fraction[function] = is_counted;
-	if (is_counted)
-		graph->fraction[node] = 1;
-	graph->own[function] = graph->time[function] * graph->fraction[function];
-	graph->counted += graph->own[function];
-}
-
-/* Take from the choice who is shown and counts: callers first, members of a cycle as numbered. */
+/*
+ * Take from the choice who is shown and counts. Parts of one are those that are passed on without a
+ * choice, rounding errors and all: what is equally large stands in the same order with it.
+ */
 static void set_flags(struct gn_call_graph *graph, const struct options *options)
 {
-	const uint32_t *by_rank = graph->order.by_rank, *node_of = graph->shares.node_of;
+	const uint32_t n = graph->profile->n_functions;
 
-	for (uint32_t end = graph->profile->n_functions, begin; end; end = begin) {
-		begin = end - 1;
-		while (begin && node_of[by_rank[begin - 1]] == node_of[by_rank[begin]])
-			begin--;
-		for (uint32_t at = begin; at < end; at++)
-			set_flags_of(graph, options, by_rank[at]);
+	pass_flags(graph, options);
+	graph->counted = 0;
+	for (uint32_t at = n; at--;) {
+		const uint32_t function = graph->order.by_rank[at];
+
+		graph->is_shown[function] = is_of(options, function, GN_IS_SHOWN);
+		if (!is_of(options, function, GN_IS_COUNTED))
+			graph->fraction[function] = 0;
+		graph->own[function] = graph->time[function] * graph->fraction[function];
+		graph->counted += graph->own[function];
+	}
+	for (uint32_t node = n; node < graph->n_nodes; node++) {
+		const struct members members = members_of(graph, &node);
+		bool is_shown = false, is_counted = false;
+
+		for (uint32_t i = 0; i < members.n; i++) {
+			is_shown |= graph->is_shown[members.functions[i]];
+			is_counted |= graph->fraction[members.functions[i]] != 0;
+		}
+		graph->is_shown[node] = is_shown;
+		if (!is_counted)
+			graph->fraction[node] = 0;
 	}
 }
 

@@ -381,6 +381,8 @@ def test_an_address_locates_a_function(page: Page, served: Served) -> None:
     comes_to(page, lambda: facts(page).get("function", "").split(" ")[0], "fibonacci")
     # The two with most, and the one that was asked for.
     assert status(page)[0] in (2, 3)
+    page.evaluate("location.hash = '#/callgraph?locate=fibonacy'")
+    expect(page.locator(".graph-status")).to_contain_text("no function fibonacy to locate")
 
 
 def test_nobody_is_kept_out(graph: Page) -> None:

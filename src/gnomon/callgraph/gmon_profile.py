@@ -8,6 +8,7 @@ from gnomon.callgraph import _call_graph
 from gnomon.callgraph.call_graph import call_graph
 from gnomon.callgraph.call_profile import CallProfile, GraphMetric, Sources
 from gnomon.callgraph.file_values import FileValues
+from gnomon.callgraph.inputs import SUM_FILE
 from gnomon.model.metric import CPU_TIME
 from gnomon.model.value import How
 from gnomon.named_tuple import NamedTuple
@@ -83,6 +84,12 @@ def gmon_profile(
     shift = function_times.shift_of(program, whole)
     misfit = function_times.misfit(program, whole, shift)
     notes += [misfit] if misfit else []
+    if len(paths) > 1:
+        notes += [
+            f"{path}: a sum of files, which is added to the others"
+            for path in paths
+            if path.name == SUM_FILE
+        ]
     return GmonProfile(program, whole, shift, len(paths), tuple(files), tuple(notes))
 
 

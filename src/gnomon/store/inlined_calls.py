@@ -66,8 +66,8 @@ def at_callers(run: Run) -> Run:
     )  # fmt: skip
     if n and not n_told:
         raise UsageError(
-            f"{printable(str(run.path))}: it does not say which calls were inlined; gnomon record "
-            "notes them, since this version"
+            f"{printable(str(run.path))}: it does not say which calls were inlined; runs of "
+            "gnomon record and gmon.out files do"
         )
     if not n_inlined:
         return run

@@ -119,6 +119,9 @@ def test_samples_are_of_the_instructions_that_begin_in_a_bin_and_of_their_lines(
         lines = {(one["function"], one["line"]): one["value"] for one in data["lines"]}
         assert lines == pytest.approx(dict(ticks))
         n_inlined += sum(function != name for function, _ in ticks)
+        caller = annotated(capsys, name, file, "--ticks", "--inlined", "caller")
+        assert {one["function"] for one in caller["lines"]} == {name}
+        assert sum(one["value"] for one in caller["lines"]) == pytest.approx(data["total"])
         # Samples of an instruction are at it, or at one before that begins in the same four bytes.
         value = {one["address"]: one["value"] for one in data["instructions"]}
         for address in code:

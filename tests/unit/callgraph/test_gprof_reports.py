@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from profiled_programs import build, gprof, profile
 
+from gnomon.callgraph.call_graph import call_graph
+from gnomon.callgraph.gmon_profile import call_profile, gmon_profile
+from gnomon.callgraph.selection import Selection
 from gnomon.cli.main import main
 from gnomon.store.profile_files.gmon import function_times, gmon_sum
 from gnomon.store.profile_files.gmon.gmon_file import GmonArrays, Histogram
@@ -186,6 +189,15 @@ def test_random_calls(
     many_functions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert differences(many_functions, tmp_path, range(40), capsys) > 10
+
+
+def test_xprofilers_reports_have_the_order_of_gprofs(many_functions: Path, tmp_path: Path) -> None:
+    file = tmp_path / "gmon.out"
+    for seed in range(20):
+        file.write_bytes(gmon_sum.gmon_bytes(random_file(many_functions, seed)))
+        profile = call_profile(gmon_profile(many_functions, [file]))
+        graph = call_graph(profile)
+        assert (call_graph(profile, Selection(by_chapter=True)).index == graph.index).all()
 
 
 @pytest.mark.long

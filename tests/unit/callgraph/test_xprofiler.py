@@ -37,6 +37,23 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return err
 
 
+def test_reports_are_of_files_that_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused(capsys, "--report", "flat")
+    assert "name a program and its gmon.out files" in said
+
+
+def test_a_sum_that_is_added_to_its_parts_is_told(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, file = files
+    former = tmp_path / "gmon.sum"
+    former.write_bytes(Path(file).read_bytes())
+    assert xprofiler([program, file, str(former), "--report", "flat"]) == 0
+    assert capsys.readouterr().err.count(f"note: {former}: a sum of files") == 1
+    assert xprofiler([program, str(former), "--report", "flat"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_what_options_leave_out(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     every = set(entries(capsys, *files))
     assert {"main", "even", "odd", "leaf", "middle", "fibonacci"} <= every

@@ -172,6 +172,10 @@ F = ("a.py", 1, "f")
         (marshal.dumps({F: (1, 1, 0.0, 0.0, {F: (1, 1)})}), "calls without their numbers"),
         (marshal.dumps({("a.py", -5, "f"): (1, 1, 0.0, 0.0, {})}), "no number of a line: -5"),
         (marshal.dumps({("a.py", 1, b"f"): (1, 1, 0.0, 0.0, {})}), "neither text nor a number"),
+        (
+            marshal.dumps({("~", 0, compile("0", "a.py", "exec")): (1, 1, 0.0, 0.0, {})}),
+            "the code of a program, which python -m profile writes; write the profile with",
+        ),
         (marshal.dumps({F: (1, 1 << 90, 0.0, 0.0, {})}), "a number of more than 64 bits"),
         (b"{)\x03r\x09\0\0\0", "it refers to value 9, which is none"),
         (b"\xfb)\x03r\0\0\0\0", "it refers to value 0, which is none"),

@@ -72,7 +72,7 @@ def _head(graph: CallGraph, prefix: str, unit: str) -> str:
         lines.append(printable(f"{metric.name}, {metric.how}"))
     if graph.profile.whole <= 0:
         lines += [" no time accumulated", ""]
-    per_call = f"{prefix}{printable(metric.unit)[:1] or '1'}/call"
+    per_call = f"{prefix}{printable(metric.unit)[:1]}/call"
     lines += [
         f"{'%  ':>5} {'cumulative':>10} {'self  ':>8} {'':8} {'self  ':>8} {'total ':>8}  {'':8}",
         f"{'time':>5} {unit[:9]:>9}  {unit[:8]:>8} {'calls':>8} {per_call[:8]:>8} "

@@ -81,7 +81,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     p.add_argument(
         "--top", metavar="N", type=int, default=0,
-        help="only the N lines or instructions with most, and what is beside them",
+        help="only the N lines or instructions with most, and what is beside them (0: all)",
     )  # fmt: skip
     p.add_argument(
         "--bytes", dest="with_bytes", action="store_true", help="the bytes of instructions, too"

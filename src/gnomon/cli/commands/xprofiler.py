@@ -83,6 +83,11 @@ def run(arguments: argparse.Namespace) -> int:
     settings = _settings(arguments)
     check_paths(settings)
     if arguments.reports:
+        if not arguments.files:
+            raise UsageError(
+                "--report: of which files? name a program and its gmon.out files: xprofiler a.out "
+                "gmon.out --report LIST"
+            )
         return _print_reports(arguments, settings)
     places = source_places(settings.source_paths)
     arguments.sources = [*arguments.sources, *places.behind]

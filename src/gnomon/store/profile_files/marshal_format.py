@@ -99,6 +99,12 @@ class MarshalScan:
             return self._text(int.from_bytes(self._take(4), "little"), _TEXT[kind])
         if kind == b"l":
             return self._long()
+        if kind == b"c":
+            self.offset = begin
+            self._fail(
+                "the code of a program, which python -m profile writes; write the profile with "
+                "python -m cProfile -o FILE"
+            )
         if kind != b"f":
             self.offset = begin
             self._fail("neither text nor a number nor a tuple of these")

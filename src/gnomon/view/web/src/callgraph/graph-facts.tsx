@@ -99,14 +99,17 @@ export function matching(model: GraphModel, other: GraphModel, f: number): numbe
 interface StatusProps {
   model: GraphModel;
   picture: Picture;
+  /** The function that was to be located, and is not there. */
+  missing: string;
 }
 
-export function GraphStatus({ model, picture }: StatusProps) {
+export function GraphStatus({ model, picture, missing }: StatusProps) {
   const { data } = model;
   return (
     <p class="graph-status" role="status">
       <b>{data.program}</b>, {plural(data.files, "profile")}, {data.metric} {formatQuantity(data.whole, data.unit)} ({data.how});{" "}
       {formatNumber(picture.shown.functions.size)} of {plural(data.n, "function")} and {formatNumber(picture.nArcs)} of {plural(data.caller.length, "call")} displayed
+      {missing && <>; <b>no function {missing} to locate</b></>}
     </p>
   );
 }

@@ -164,9 +164,9 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
     display([caller, callee], row.arc);
   };
   const asked = params["locate"];
+  const askedFor = asked ? model.data.names.indexOf(asked) : -1;
   useEffect(() => {
-    const f = asked ? model.data.names.findIndex((name) => name === asked) : -1;
-    if (f >= 0 && width > 0) locate(f);
+    if (askedFor >= 0 && width > 0) locate(askedFor);
   }, [asked, width > 0]);
 
   const show = (next: Displayed) => {
@@ -269,7 +269,7 @@ function GraphPane({ query, model, before, metrics, run }: PaneProps) {
           share={reportShare} onShare={setReportShare}
         />
       )}
-      <GraphStatus model={model} picture={picture} />
+      <GraphStatus model={model} picture={picture} missing={asked && askedFor < 0 ? asked : ""} />
       {dialog === "load" && <LoadFilesDialog folder={state.value?.folder ?? "."} onClose={() => setDialog("")} />}
       {dialog === "name" && (
         <NameDialog
