@@ -10,9 +10,9 @@ from mpi import BOTH, Mpi, build, environment, launch
 from test_mpi_wrappers import CALLS, INT, PROGRAMS
 
 import gnomon
+from gnomon.measurement.totals_file import NONE, SUFFIX, TotalsFile, read_totals
 from gnomon.mpi.fortran_source import fortran_source
 from gnomon.mpi.header import read_header
-from gnomon.mpi.totals_file import NONE, SUFFIX, TotalsFile, read_totals
 from gnomon.mpi.wrapper_source import wrapper_source
 
 NATIVE = Path(__file__).parents[2] / "native"

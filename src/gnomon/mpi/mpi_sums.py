@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gnomon.measurement.size_classes import size_name
 from gnomon.model.inlining import PYTHON
 from gnomon.mpi import mpi_metrics as names
 from gnomon.mpi.mpi_metrics import CALL, COMMUNICATOR, SIZE
@@ -299,7 +300,7 @@ class MpiSums:
 
     def by_size(self) -> list[Pairs]:
         """Return calls by routine and size of what they moved, the smallest sizes first."""
-        order = {names.size_name(number): number for number in range(72)}
+        order = {size_name(number): number for number in range(72)}
         rows = self._pairs(SIZE, names.TIME_BY_SIZE, names.BYTES_BY_SIZE)
         return sorted(rows, key=lambda row: (order.get(row.second, 72), -row.seconds, row.first))
 

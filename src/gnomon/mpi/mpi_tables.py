@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gnomon.errors import FormatError
+from gnomon.measurement.call_sites import CallSites, SiteKinds
+from gnomon.measurement.totals_file import SUFFIX, TotalsFile, read_totals
 from gnomon.model.capability_result import Collected
 from gnomon.model.tables import (
     LOCATIONS,
@@ -22,9 +24,7 @@ from gnomon.model.tables import (
 )
 from gnomon.model.value import Domain, Scope
 from gnomon.mpi import mpi_metrics
-from gnomon.mpi.call_sites import CallSites
 from gnomon.mpi.process_rows import MEASURES, ProcessRows, TableParts, overhead_ns, whole
-from gnomon.mpi.totals_file import SUFFIX, TotalsFile, read_totals
 from gnomon.symbols.code_frames import module_name
 from gnomon.units import printable
 
@@ -49,9 +49,9 @@ def collect(folder: Path) -> Collected:
     A file that cannot be read costs a warning, never the others. Those of a job are read one by
     one, and again for their rows where they are too large to be held.
     """
-    paths = sorted(folder.glob(f"*{SUFFIX}"))
+    paths = sorted(folder.glob(f"*.mpi{SUFFIX}"))
     is_held = sum(path.stat().st_size for path in paths if path.is_file()) <= _HELD_BYTES
-    sites, facts, warnings = CallSites(), Counter[str](), []
+    sites, facts, warnings = CallSites(_SITE_KINDS), Counter[str](), []
     processes: dict[tuple[str, int], list[_Process]] = {}
     for path in paths:
         try:
@@ -263,3 +263,20 @@ def _metrics() -> Table:
             dilated=False,
         )
     return table
+
+
+def _communicator_names(file: TotalsFile) -> dict[int, str]:
+    """Return what communicators are called: by their names, or by who is in them."""
+    names: dict[int, str] = {}
+    columns = (file.communicators[name].tolist() for name in ("communicator", "size", "first"))
+    for number, size, first in zip(*columns, strict=True):
+        begin = f", the first is rank {first}" if first >= 0 else ""
+        own = f"communicator of {size} rank{'' if size == 1 else 's'}{begin}"
+        names[number] = file.texts.get(("communicator", number), "") or own
+    return names
+
+
+_SITE_KINDS = SiteKinds(
+    mpi_metrics.CALL, mpi_metrics.SIZE, mpi_metrics.COMMUNICATOR, "(no communicator)",
+    _communicator_names,
+)  # fmt: skip

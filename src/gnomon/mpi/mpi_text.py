@@ -6,8 +6,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gnomon.measurement.size_classes import size_name
 from gnomon.mpi.mpi_balance import COMPUTING, SENT, WAITING, Outlier, computing
-from gnomon.mpi.mpi_metrics import size_name
 from gnomon.terminal_text import cut, facts, filled, grid
 from gnomon.units import number, printable, quantity
 

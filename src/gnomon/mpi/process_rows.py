@@ -16,9 +16,9 @@ from gnomon.store.path_sums import sums_on_paths
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gnomon.measurement.call_sites import CallSites
+    from gnomon.measurement.totals_file import TotalsFile
     from gnomon.model.tables import Schema
-    from gnomon.mpi.call_sites import CallSites
-    from gnomon.mpi.totals_file import TotalsFile
 
 _NS = 1e9
 _CALLS_MOST, _BYTES_MOST = 1 << 50, 1 << 62
@@ -95,7 +95,7 @@ class ProcessRows:
         self._add(_RECEIVED, paths, own["received"])
         self._add(_COMPLETION, paths, own["completion_ticks"] * ns)
         self._longest.append((paths, own["most_ticks"] * ns))
-        of_communicators = self._sites.of_communicators(file)
+        of_communicators = self._sites.of_objects(file)
         self._add(_TIME_BY_COMMUNICATOR, of_communicators, own["ticks"] * ns, calls)
         moved = own["sent"].astype(float) + own["received"]
         self._add(_BYTES_BY_COMMUNICATOR, of_communicators, moved)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from totals_files import CLOSED, NONE, PLACES, RECORDS, SEND, content, frame, module, site, size
 
 from gnomon.errors import FormatError
+from gnomon.measurement.totals_file import read_totals
 from gnomon.mpi.mpi_tables import collect
-from gnomon.mpi.totals_file import read_totals
 
 WHOLE = content(totals_files.usual())
 N_RECORDS = (len(WHOLE) - RECORDS) // totals_files.BYTES

@@ -1,4 +1,4 @@
-"""Where processes called MPI: their stacks and call sites, each numbered once in all of them.
+"""Where processes called what is measured: stacks and call sites, each numbered once in all.
 
 Frames of a file are a module and an offset in it, so that the ranks of a position-independent
 program, each at other addresses, have the same ones. Ranks are alike: of those whose frames have
@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.measurement.call_paths import NONE, CallPaths, call_paths
+from gnomon.measurement.size_classes import size_name
+from gnomon.measurement.totals_file import CODE
 from gnomon.model.inlining import PYTHON
 from gnomon.model.value import Unavailable
-from gnomon.mpi.mpi_metrics import CALL, COMMUNICATOR, SIZE, size_name
-from gnomon.mpi.totals_file import CODE
+from gnomon.named_tuple import NamedTuple
 from gnomon.symbols import Module, resolve
 from gnomon.symbols.code_frames import CodeFrame, calling_frame, module_name, named_frames, unnamed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from gnomon.mpi.totals_file import TotalsFile
+    from gnomon.measurement.totals_file import TotalsFile
 
 _JIT = "[jit]"
 """The module of code that is in no file, as samples have it."""
-_NO_COMMUNICATOR = "(no communicator)"
 _PROGRAM = 0
 """The region and path of the program, from which all paths come."""
 _UNKNOWN = -1
@@ -41,20 +41,43 @@ Region = tuple[str, str, str, str, int, bool | None]
 """A row of the table of regions without its number."""
 
 
+class SiteKinds(NamedTuple):
+    """What regions of calls are called.
+
+    Attributes:
+        call: the kind of a routine, by the line that calls it.
+        size: the kind of roots that are routines, with sizes below them.
+        object: the kind of roots that are what calls have to do with (communicators, files), with
+            routines below them.
+        no_object: the root of calls that have to do with none.
+        object_names: what those of a file are called, by their numbers.
+    """
+
+    call: str
+    size: str
+    object: str
+    no_object: str
+    object_names: Callable[[TotalsFile], Mapping[int, str]]
+
+
 class CallSites:
     """The frames and call sites of several processes, and the paths that they are on.
 
     Files are added first; `resolve` finds names and makes paths, of which `of_sites`, `of_sizes`
-    and `of_communicators` give the numbers.
+    and `of_objects` give the numbers.
+
+    Args:
+        kinds: of the regions.
 
     Attributes:
         modules: of all files.
         regions: of all paths; number 0 is the program's.
-        paths: of functions, sites, sizes and communicators.
+        paths: of functions, sites, sizes and objects.
         has_calls: of each path, whether it is known how often it was entered: of no function.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: SiteKinds) -> None:
+        self._kinds = kinds
         self.modules: list[Module] = []
         self.regions: dict[Region, int] = {("hpm", "", "", "", 0, None): _PROGRAM}
         self.paths = CallPaths(np.array([-1]), np.array([0]), np.array([0]), np.zeros(0, np.int64))
@@ -65,14 +88,14 @@ class CallSites:
         self._nodes: dict[tuple[int, int], int] = {}
         self._nodes_of_frames: dict[Any, NDArray[np.int64]] = {}
         self._routines: dict[str, int] = {}
-        self._communicators: dict[str, int] = {}
-        self._sites, self._sizes, self._communicator_calls = _Keys(), _Keys(), _Keys()
+        self._objects: dict[str, int] = {}
+        self._sites, self._sizes, self._object_calls = _Keys(), _Keys(), _Keys()
 
     def add(self, file: TotalsFile) -> None:
-        """Take note of a process's sites, sizes and communicators."""
+        """Take note of a process's sites, sizes and objects."""
         self._sites.add(self._site_keys(file))
         self._sizes.add(self._size_keys(file))
-        self._communicator_calls.add(self._communicator_keys(file))
+        self._object_calls.add(self._object_keys(file))
 
     def of_sites(self, file: TotalsFile) -> NDArray[np.int64]:
         """Return the path of each of a file's sites."""
@@ -82,9 +105,9 @@ class CallSites:
         """Return the path of each of a file's sizes."""
         return self._sizes.paths_of(self._size_keys(file))
 
-    def of_communicators(self, file: TotalsFile) -> NDArray[np.int64]:
-        """Return the path of each of a file's sites among those of communicators."""
-        return self._communicator_calls.paths_of(self._communicator_keys(file))
+    def of_objects(self, file: TotalsFile) -> NDArray[np.int64]:
+        """Return the path of each of a file's sites among those of objects."""
+        return self._object_calls.paths_of(self._object_keys(file))
 
     # --- numbers of all files ---------------------------------------------------------------------
 
@@ -101,10 +124,10 @@ class CallSites:
         classes = file.sizes["size_class"].astype(np.int64)
         return _joined(classes, self._routines_of(file)[file.sizes["routine"]])
 
-    def _communicator_keys(self, file: TotalsFile) -> NDArray[np.int64]:
-        own, inverse = np.unique(file.sites["communicator"], return_inverse=True)
-        names, known = _communicator_names(file), self._communicators
-        texts = [names.get(number, _NO_COMMUNICATOR) for number in own.tolist()]
+    def _object_keys(self, file: TotalsFile) -> NDArray[np.int64]:
+        own, inverse = np.unique(file.sites["object"], return_inverse=True)
+        names, known = self._kinds.object_names(file), self._objects
+        texts = [names.get(number, self._kinds.no_object) for number in own.tolist()]
         numbers = np.array([known.setdefault(text, len(known)) for text in texts], np.int64)
         of_sites = numbers[inverse.reshape(-1)]
         return _joined(of_sites, self._routines_of(file)[file.sites["routine"]])
@@ -164,12 +187,14 @@ class CallSites:
         parents, places = (np.array([node[at] for node in self._nodes], np.uint32) for at in (0, 1))
         self.paths = call_paths(places, parents, regions, _PROGRAM)
         self._add_sites(chains)
-        routines, communicators = list(self._routines), list(self._communicators)
-        self._add_pairs(SIZE, self._sizes, lambda size, own: (routines[own], size_name(size)))
+        routines, objects = list(self._routines), list(self._objects)
         self._add_pairs(
-            COMMUNICATOR,
-            self._communicator_calls,
-            lambda number, own: (communicators[number], routines[own]),
+            self._kinds.size, self._sizes, lambda size, own: (routines[own], size_name(size))
+        )
+        self._add_pairs(
+            self._kinds.object,
+            self._object_calls,
+            lambda number, own: (objects[number], routines[own]),
         )
         kinds = np.array([region[0] != "cpu" for region in self.regions])
         self.has_calls = kinds[self.paths.regions] & (self.paths.parents >= 0)
@@ -222,7 +247,9 @@ class CallSites:
             node, routine = (key >> _BITS) - 1, routines[key & ((1 << _BITS) - 1)]
             parents.append(int(self.paths.of_nodes[node]) if node >= 0 else _PROGRAM)
             caller = calling_frame(stack(node))
-            regions.append(self._region(CALL, routine, caller.module, caller.file, caller.line))
+            regions.append(
+                self._region(self._kinds.call, routine, caller.module, caller.file, caller.line)
+            )
         self.paths, self._sites.paths = self.paths.with_leaves(
             np.array(parents, np.int64), np.array(regions, np.int64)
         )
@@ -264,14 +291,3 @@ def _joined(above: NDArray[np.int64], routines: NDArray[np.int64]) -> NDArray[np
     """Return one number for each two."""
     keys: NDArray[np.int64] = above << _BITS | routines
     return keys
-
-
-def _communicator_names(file: TotalsFile) -> dict[int, str]:
-    """Return what communicators are called: by their names, or by who is in them."""
-    names: dict[int, str] = {}
-    columns = (file.communicators[name].tolist() for name in ("communicator", "size", "first"))
-    for number, size, first in zip(*columns, strict=True):
-        begin = f", the first is rank {first}" if first >= 0 else ""
-        own = f"communicator of {size} rank{'' if size == 1 else 's'}{begin}"
-        names[number] = file.texts.get(("communicator", number), "") or own
-    return names

@@ -1,4 +1,4 @@
-"""What a process called of MPI, as it left it: native/call_sites/totals_file.h.
+"""What a process called of what is measured, as it left it: native/call_sites/totals_file.h.
 
 A file is taken for hostile: whatever it holds, reading it gives records or a `FormatError`. Records
 of a process that was killed are as it left them.
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-KIND = FileKind("a file of MPI totals", b"\x89GNMPI\n\0", version=1)
-SUFFIX = ".mpi.totals"
+KIND = FileKind("a file of totals", b"\x89GNMPI\n\0", version=1)
+SUFFIX = ".totals"
+"""Behind a dot and the name of the capability."""
 NONE = 0xFFFFFFFF
 """In the place of a number: there is no communicator, frame or module."""
 CODE = 1 << 31
@@ -45,7 +46,7 @@ _HEADER_BYTES = 1760
 _KINDS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "thread": (1, (("zero", "u2"), ("thread", "u4"), ("tid", "i4"), ("pad", "u4"),
                    ("name", "S16"), ("last_ticks", "u8"))),
-    "site": (2, (("routine", "u2"), ("thread", "u4"), ("communicator", "u4"), ("frame", "u4"),
+    "site": (2, (("routine", "u2"), ("thread", "u4"), ("object", "u4"), ("frame", "u4"),
                  ("calls", "u8"), ("sent", "u8"), ("received", "u8"), ("ticks", "u8"),
                  ("most_ticks", "u8"), ("completion_ticks", "u8"))),
     "size": (3, (("routine", "u2"), ("thread", "u4"), ("size_class", "u4"), ("zero", "u4"),
