@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from gnomon.callgraph.call_profile import CallProfile, Sources
+from gnomon.callgraph.file_names import SUM_FILE, USUAL_FILE
 from gnomon.callgraph.file_values import FileValues
 from gnomon.errors import UsageError
 from gnomon.named_tuple import NamedTuple
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 _ELF = b"\x7fELF"
 _SNIFFED_BYTES = 64
-USUAL_FILE = "gmon.out"
-SUM_FILE = "gmon.sum"
 
 
 class GmonFiles(NamedTuple):
