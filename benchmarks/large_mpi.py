@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gnomon.measurement.size_classes import size_name
 from gnomon.model.array_types import Cells
 from gnomon.model.tables import LOCATIONS, MESSAGES, METRICS, PATHS, PROFILE, REGIONS, Table
 from gnomon.mpi import mpi_metrics
@@ -168,7 +169,7 @@ class _Nodes:
 
 def _size_name(site: Site) -> str:
     size = site.sent or site.received
-    return mpi_metrics.size_name((size - 1).bit_length() + 1 if size else 0)
+    return size_name((size - 1).bit_length() + 1 if size else 0)
 
 
 def _locations(ranks: int) -> Table:

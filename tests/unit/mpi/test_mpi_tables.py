@@ -289,7 +289,7 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     write(tmp_path, [site(ALLREDUCE, NONE, 1, 1)], rank=-1, pid=99, flags=CLOSED)
     read = Read(tmp_path)
     assert read.warnings == (
-        "mpi: node.9.1.mpi.totals: cannot be read: at byte 0: not a file of MPI totals of Gnomon",
+        "mpi: node.9.1.mpi.totals: cannot be read: at byte 0: not a file of totals of Gnomon",
         "mpi: of rank 2 16 records are missing: the disk was full",
         "mpi: ranks 0, 1, 2, 3 and 2 more ended without MPI_Finalize: what was called until "
         "then is here",
