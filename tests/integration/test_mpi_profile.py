@@ -16,7 +16,7 @@ from gnomon.mpi.header import read_header
 from gnomon.mpi.wrapper_source import wrapper_source
 
 NATIVE = Path(__file__).parents[2] / "native"
-FOLDERS = ("mpi", "include", "core", "runtime")
+FOLDERS = ("mpi", "call_sites", "include", "core", "runtime")
 ARCHIVES = Path(gnomon.__file__).parent / "lib"
 THREADS = 4
 
@@ -34,7 +34,8 @@ def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         [mpi.command("mpicc"), "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-fPIC", "-shared",
          "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden", "-Wl,-z,nodelete",
          *(f"-I{NATIVE / name}" for name in FOLDERS), "-o", made, source,
-         *sorted((NATIVE / "mpi").glob("*.c")), ARCHIVES / "libgnomon-runtime.a",
+         *sorted((NATIVE / "mpi").glob("*.c")), *sorted((NATIVE / "call_sites").glob("*.c")),
+         ARCHIVES / "libgnomon-runtime.a",
          ARCHIVES / "libgnomon-core.a"],
         env=environment(mpi), capture_output=True, text=True, check=False,
     )  # fmt: skip

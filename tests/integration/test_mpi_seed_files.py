@@ -246,7 +246,8 @@ def linked_with_archives(folder: Path, text: str) -> Path:
     source.write_text(text)
     package = Path(gnomon.__file__).parent
     archives = [
-        package / "lib" / f"libgnomon-{name}.a" for name in ("mpitrace", "mpi", "runtime", "core")
+        package / "lib" / f"libgnomon-{name}.a"
+        for name in ("mpitrace", "mpi", "call-sites", "runtime", "core")
     ]
     includes = f"-I{package / 'mpi' / 'include'}"
     subprocess.run(
@@ -262,10 +263,11 @@ def test_a_process_with_little_memory_has_sums_all_the_same(tmp_path: Path) -> N
         '#include "totals_file.h"\n'
         "int main(void) {\n"
         'static const char *const names[] = {"", "MPI_Send"};\n'
+        'static const struct gn_totals_plan plan = {"mpi", names, 2};\n'
         "struct rlimit most = {64 << 20, 64 << 20};\n"
         "uint64_t n;\n"
         "setrlimit(RLIMIT_AS, &most);\n"
-        "return gn_totals_open_in_memory(names, 2) || !gn_totals_records(&n); }\n",
+        "return gn_totals_open_in_memory(&plan) || !gn_totals_records(&n); }\n",
     )
     assert subprocess.run([program], check=False).returncode == 0
 

@@ -65,8 +65,8 @@ static inline void gn_trace_call_end(struct gn_mpi_call *call)
 {
 	struct gn_mpi_thread *thread = call->thread;
 
-	if (thread->stack_end > call->frame)
-		gn_trace_note_stack(thread->stack_end - call->frame, call->routine);
+	if (thread->calls.stack_end > call->frame)
+		gn_trace_note_stack(thread->calls.stack_end - call->frame, call->routine);
 	gn_mpi_end(call);
 	/* Not before MPI_Init and after MPI_Finalize, where it could not call MPI. */
 	if (__builtin_expect(gn_trace_hooks.event != NULL, 0) && gn_mpi_all.is_up) {
