@@ -6,20 +6,12 @@ The layout is TypeScript: it runs in Node, bundled as the page is, on graphs mad
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
+from page_scripts import bundled, output
 
-ROOT = Path(__file__).parents[3]
-WEB = ROOT / "src" / "gnomon" / "view" / "web"
-ROLLDOWN = WEB / "node_modules" / "rolldown" / "bin" / "cli.mjs"
-# A layout that hangs is ended; none takes a second.
-HANGS_S = 300
 ODD = (
     "no boxes", "one box", "empty clusters", "self arcs", "complete", "chain",
     "chain with long arcs", "star", "star inwards", "no arcs", "two ways", "ring",
@@ -37,13 +29,7 @@ Measures = Callable[[str], dict[str, Any]]
 @pytest.fixture(scope="module")
 def measures(tmp_path_factory: pytest.TempPathFactory) -> Measures:
     """What is true of the layout of a graph, laid out when it is first asked for."""
-    node = shutil.which("node") or str(Path(sys.executable).with_name("node"))
-    script = tmp_path_factory.mktemp("layout") / "layouts.mjs"
-    source = Path(__file__).with_name("call_graph_layouts.mjs")
-    subprocess.run(
-        [node, ROLLDOWN, source, "--platform", "node", "--format", "esm", "-o", script],
-        check=True, capture_output=True, cwd=WEB, timeout=HANGS_S,
-    )  # fmt: skip
+    script = bundled("call_graph_layouts.mjs", tmp_path_factory.mktemp("layout"))
     results: dict[str, dict[str, Any]] = {}
 
     def of(name: str) -> dict[str, Any]:
@@ -51,8 +37,7 @@ def measures(tmp_path_factory: pytest.TempPathFactory) -> Measures:
             # All that are quick in one process.
             names = [each for each in (*ODD, *PROGRAMS) if each not in results]
             names = names if name in names else [name]
-            printed = subprocess.run([node, script, *names], check=True, capture_output=True,
-                                     text=True, timeout=HANGS_S).stdout  # fmt: skip
+            printed = output(script, *names)
             results.update(zip(names, map(json.loads, printed.splitlines()), strict=True))
         return results[name]
 

@@ -12,8 +12,23 @@ function groupDigits(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, " ");
 }
 
+/** As Math.round, but a half goes to the even number, as in Python: page and terminal show the same. */
+function rounded(value: number): number {
+  const whole = Math.floor(value);
+  return value - whole === 0.5 ? whole + (whole % 2 === 0 ? 0 : 1) : Math.round(value);
+}
+
+/** As toFixed, but a half goes to the even digit. */
+function fixed(value: number, digits: number): string {
+  const scaled = Math.abs(value) * 10 ** digits;
+  const whole = Math.floor(scaled);
+  // Only a number of so few binary digits is a half, and not next to it.
+  const isHalf = Number.isInteger(value * 2 ** (digits + 1)) && scaled - whole === 0.5;
+  return (isHalf && whole % 2 === 0 ? (Math.sign(value) * whole) / 10 ** digits : value).toFixed(digits);
+}
+
 function formatInteger(value: number): string {
-  const digits = BigInt(Math.round(value)).toString();
+  const digits = BigInt(rounded(value)).toString();
   return digits.startsWith("-") ? "-" + groupDigits(digits.slice(1)) : groupDigits(digits);
 }
 
@@ -27,8 +42,7 @@ export function formatNumber(value: number): string {
     // As Python writes it: two digits of exponent at least.
     return scientific.replace(/e([+-])(\d)$/, "e$10$2");
   }
-  const fixed = Math.abs(value).toFixed(Math.max(DIGITS - 1 - exponent, 0));
-  const [digits, fraction = ""] = fixed.split(".");
+  const [digits, fraction = ""] = fixed(Math.abs(value), Math.max(DIGITS - 1 - exponent, 0)).split(".");
   const rest = fraction.replace(/0+$/, "");
   return (value < 0 ? "-" : "") + groupDigits(digits) + (rest ? "." + rest : "");
 }
@@ -53,10 +67,10 @@ export function formatDuration(ns: number): string {
   const seconds = ns / 1e9;
   if (seconds < 59.995) return `${formatNumber(seconds)} s`;
   if (seconds < 3599.95) {
-    const tenths = Math.round(seconds * 10);
+    const tenths = rounded(seconds * 10);
     return `${Math.floor(tenths / 600)} min ${formatNumber((tenths % 600) / 10)} s`;
   }
-  const all = Math.round(seconds);
+  const all = rounded(seconds);
   const minutes = Math.floor((all % 3600) / 60);
   return `${formatInteger(Math.floor(all / 3600))} h ${minutes} min ${all % 60} s`;
 }
@@ -97,8 +111,8 @@ export function formatShare(part: number, total: number): string {
   // What ranks do at the same time comes to more than the run took: it is no share of it.
   if (!Number.isFinite(percent) || percent > 100.0001) return "";
   if (percent === 0) return "0";
-  if (Math.abs(percent) >= 9.995) return percent.toFixed(1);
-  if (Math.abs(percent) >= 0.005) return percent.toFixed(2);
+  if (Math.abs(percent) >= 9.995) return fixed(percent, 1);
+  if (Math.abs(percent) >= 0.005) return fixed(percent, 2);
   return percent > 0 ? "<0.01" : ">-0.01";
 }
 
@@ -109,7 +123,7 @@ export function formatChange(ratio: number): string {
   const percent = 100 * (ratio - 1);
   if (percent === 0) return "0 %";
   const digits = Math.abs(percent) >= 10 ? 1 : 2;
-  const text = percent.toFixed(digits);
+  const text = fixed(percent, digits);
   return `${percent > 0 ? "+" : ""}${text} %`;
 }
 
