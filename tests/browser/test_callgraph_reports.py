@@ -103,15 +103,20 @@ def test_calls_and_libraries_have_the_rows_of_the_command(graph: Page, folder: P
 def test_entries_have_callers_above_and_callees_below(graph: Page, folder: Path) -> None:
     lines: list[str] = []
     entries = data(folder, "graph")
-    of_index = {entry["index"]: entry["function"] for entry in entries}
+    named = {
+        entry["index"]: entry["function"]
+        + (f" <cycle {entry['cycle']}>" if entry["cycle"] and "members" not in entry else "")
+        for entry in entries
+    }
     for entry in entries:
-        lines += [f"from {call['function']} [{call['index']}]" for call in entry.get("callers", [])]
-        is_cycle = "members" in entry
-        cycle = f" <cycle {entry['cycle']}>" if entry["cycle"] and not is_cycle else ""
-        lines.append(f"{entry['function']}{cycle}")
-        lines += [f"to {call['function']} [{call['index']}]" for call in entry.get("callees", [])]
+        for word, calls in (("from", "callers"), ("", ""), ("to", "callees")):
+            if not word:
+                lines.append(named[entry["index"]])
+            lines += [f"{word} {named[one['index']]} [{one['index']}]"
+                      for one in entry.get(calls, [])]  # fmt: skip
         members = set(entry.get("members", []))
-        lines += [f"has {of_index[one]} [{one}]" for one in of_index if one in members]
+        lines += [f"has {named[one]} [{one}]" for one in named if one in members]
+    assert "to even <cycle 1> [" in "\n".join(lines)
     report = opened(graph, "graph")
     assert [row[5] for row in cells(report)] == lines
     report.get_by_role("button", name="to leaf").first.click()

@@ -135,9 +135,10 @@ function entryRows(
 ): ReportRow[] {
   const f = ofIndex(entry.index);
   const { counted } = model.data;
+  const cycle = (at: number) => (at >= 0 && model.data.cycle[at] ? ` <cycle ${model.data.cycle[at]}>` : "");
   const other = (call: EntryCall, arrow: string, arc: number): ReportRow => ({
     ...NONE, name: call.function, f: ofIndex(call.index), arc, leadsTo: call.index, keys: [],
-    cells: () => ["", "", value(call.self), value(call.children), count(call.calls), `${arrow} ${call.function} [${call.index}]`],
+    cells: () => ["", "", value(call.self), value(call.children), count(call.calls), `${arrow} ${call.function}${cycle(ofIndex(call.index))} [${call.index}]`],
   });
   const calls = entry.self_calls ? `${count(entry.calls)}+${count(entry.self_calls)}` : count(entry.calls);
   const share = counted ? (entry.self + entry.children) / counted : null;
@@ -146,7 +147,7 @@ function entryRows(
     ...entry.callers.map((call) => other(call, "from", arcOf(model, ofIndex(call.index), f))),
     {
       ...NONE, name: entry.function, f, entry: entry.index, keys: [],
-      cells: () => [`[${entry.index}]`, percent(share), value(entry.self), value(entry.children), calls, `${entry.function}${entry.cycle && f >= 0 ? ` <cycle ${entry.cycle}>` : ""}`],
+      cells: () => [`[${entry.index}]`, percent(share), value(entry.self), value(entry.children), calls, `${entry.function}${cycle(f)}`],
     },
     ...entry.callees.map((call) => other(call, "to", arcOf(model, f, ofIndex(call.index)))),
     ...members.map((member) => other(member, "has", -1)),
