@@ -82,6 +82,7 @@ def use(gmon: _gmon.Gmon) -> None:
     gmon.layout(), gmon.says_rate(), gmon.samples(), gmon.blocks(), gmon.arcs()
     for number, (low, high, *_) in enumerate(gmon.histograms()):
         _gmon.bin_parts(FUNCTIONS, low, high, gmon.bins(number), shift)
+    gmon.misfit(FUNCTIONS, shift)
     caller, callee, calls = gmon.function_arcs(FUNCTIONS, shift)
     print_all(gmon.function_times(FUNCTIONS, shift), caller, callee, calls)
 
