@@ -62,7 +62,7 @@ export function sightOfBox(picture: Picture, at: number, width: number, height: 
 
 export function graphColours(): GraphColours {
   return {
-    box: themeValue("--graph-box"), hidden: themeValue("--line"), arc: themeValue("--graph-arc"),
+    box: themeValue("--graph-box"), hidden: themeValue("--dim"), arc: themeValue("--graph-arc"),
     ink: themeValue("--ink"), dim: themeValue("--dim"), cluster: themeValue("--graph-cluster"),
     clusterLine: themeValue("--line-strong"), located: themeValue("--graph-located"),
     chosen: themeValue("--accent-strong"), ground: themeValue("--panel"), ofFunction: null,
