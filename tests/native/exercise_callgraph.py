@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import struct
 import sys
-import tracemalloc
 from array import array
 from random import Random
+
+from exercise_steps import check_leaks, run
 
 from gnomon.callgraph import _call_graph
 from gnomon.store.profile_files.gmon import _gmon
@@ -190,23 +190,8 @@ def nothing_leaks() -> None:
             any_graph(Random(seed))
 
     all_of_them()
-    gc.collect()
-    tracemalloc.start()
-    before = tracemalloc.take_snapshot()
-    for _ in range(20):
-        all_of_them()
-    gc.collect()
-    grown = tracemalloc.take_snapshot().compare_to(before, "filename")
-    assert sum(row.size_diff for row in grown if row.traceback[0].filename == __file__) < 4096
-
-
-def main() -> int:
-    for exercise in (whole_files, damaged_files, graphs_of_any_shape, what_does_not_fit,
-                     nothing_leaks):  # fmt: skip
-        exercise()
-        print(exercise.__name__, "ok", flush=True)
-    return 0
+    check_leaks(all_of_them, 20, __file__)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(whole_files, damaged_files, graphs_of_any_shape, what_does_not_fit, nothing_leaks))

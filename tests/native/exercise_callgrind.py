@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-import tracemalloc
 from pathlib import Path
 from random import Random
+
+from exercise_steps import check_leaks, run
 
 from gnomon import _core
 
@@ -69,22 +69,8 @@ def nothing_leaks() -> None:
             read(content)
 
     all_of_them()
-    gc.collect()
-    tracemalloc.start()
-    before = tracemalloc.take_snapshot()
-    for _ in range(20):
-        all_of_them()
-    gc.collect()
-    grown = tracemalloc.take_snapshot().compare_to(before, "filename")
-    assert sum(row.size_diff for row in grown if row.traceback[0].filename == __file__) < 4096
-
-
-def main() -> int:
-    for exercise in (whole_file, damaged_files, nothing_leaks):
-        exercise()
-        print(exercise.__name__, "ok", flush=True)
-    return 0
+    check_leaks(all_of_them, 20, __file__)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(whole_file, damaged_files, nothing_leaks))

@@ -6,10 +6,11 @@ import gc
 import os
 import struct
 import sys
-import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+
+from exercise_steps import check_leaks, run
 
 from gnomon import _core
 from gnomon.errors import GnomonError
@@ -372,38 +373,14 @@ def nothing_leaks() -> None:
     once()
     gc.collect()
     descriptors = len(list(Path("/proc/self/fd").iterdir()))
-    tracemalloc.start()
-    before = tracemalloc.take_snapshot()
-    for _ in range(50):
-        once()
-    gc.collect()
-    grown = tracemalloc.take_snapshot().compare_to(before, "filename")
-    ours = sum(row.size_diff for row in grown if row.traceback[0].filename == __file__)
-    assert ours < 4096, ours
+    check_leaks(once, 50, __file__)
     assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
 
 
-def main() -> int:
-    for exercise in (
-        groups,
-        growing,
-        rotations,
-        forks,
-        refusals,
-        readings,
-        rings,
-        processes,
-        names,
-        event_names,
-        clocks,
-        costs,
-        cpu_identity,
-        nothing_leaks,
-    ):
-        exercise()
-        print(exercise.__name__, "ok", flush=True)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(
+        run(
+            groups, growing, rotations, forks, refusals, readings, rings, processes,
+            names, event_names, clocks, costs, cpu_identity, nothing_leaks,
+        )
+    )  # fmt: skip

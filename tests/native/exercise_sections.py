@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import tempfile
 import threading
-import tracemalloc
 from typing import Any
+
+from exercise_steps import check_leaks, run
 
 from gnomon import hpm
 from gnomon.errors import SectionError
@@ -146,15 +146,8 @@ def nothing_leaks() -> None:
             _libhpm.Section(b"", b"", 0, False, one, two)
 
     once()
-    gc.collect()
-    tracemalloc.start()
-    before = tracemalloc.take_snapshot()
     counted = sys.getrefcount(one), sys.getrefcount(two), sys.getrefcount(_libhpm.Section)
-    for _ in range(20):
-        once()
-    gc.collect()
-    grown = tracemalloc.take_snapshot().compare_to(before, "filename")
-    assert sum(row.size_diff for row in grown if row.traceback[0].filename == __file__) < 4096
+    check_leaks(once, 20, __file__)
     assert (
         sys.getrefcount(one), sys.getrefcount(two), sys.getrefcount(_libhpm.Section)
     ) == counted  # fmt: skip
@@ -173,19 +166,7 @@ def ending() -> None:
 def main() -> int:
     os.chdir(tempfile.mkdtemp())
     os.environ["GNOMON_EVENTS"] = "page-faults,task-clock"
-    for exercise in (
-        beginning,
-        functions,
-        labels,
-        raising,
-        many,
-        forks,
-        nothing_leaks,
-        ending,
-    ):
-        exercise()
-        print(exercise.__name__, "ok", flush=True)
-    return 0
+    return run(beginning, functions, labels, raising, many, forks, nothing_leaks, ending)
 
 
 if __name__ == "__main__":
