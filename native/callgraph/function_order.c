@@ -88,12 +88,11 @@ static struct gn_sort_key *room_for(struct gn_listed *listed, uint32_t n)
 	return listed->keys;
 }
 
-static int list_sorted(struct gn_listed *listed, uint32_t n)
+static void list_sorted(struct gn_listed *listed, uint32_t n)
 {
 	sort(listed->keys, n);
 	for (; listed->n < n; listed->n++)
 		listed->numbers[listed->n] = listed->keys[listed->n].number;
-	return 0;
 }
 
 void gn_listed_free(struct gn_listed *listed)
@@ -169,7 +168,8 @@ int gn_list_flat(struct gn_listed *listed, const struct gn_call_graph *graph, bo
 						 .name = &profile->names[i],
 						 .number = i};
 	}
-	return list_sorted(listed, n);
+	list_sorted(listed, n);
+	return 0;
 }
 
 bool gn_has_entry(const struct gn_call_graph *graph, uint32_t node, bool with_unused)
@@ -209,7 +209,8 @@ int gn_list_index(struct gn_listed *listed, const struct gn_call_graph *graph, b
 									  : &profile->names[node],
 							 .number = node};
 	}
-	return list_sorted(listed, n);
+	list_sorted(listed, n);
+	return 0;
 }
 
 /* Calls of a function by itself come first, then those within its cycle, then the others. */
@@ -243,7 +244,8 @@ static int list_arcs(struct gn_listed *listed, const struct gn_call_graph *graph
 			key->calls = negated(key->calls);
 		}
 	}
-	return list_sorted(listed, n);
+	list_sorted(listed, n);
+	return 0;
 }
 
 int gn_list_callers(struct gn_listed *listed, const struct gn_call_graph *graph, uint32_t function)

@@ -442,6 +442,15 @@ int gn_gmon_read(struct gn_gmon *gmon, const void *content, size_t size,
 	return failed;
 }
 
+uint64_t gn_samples_of(const struct gn_histogram *histogram)
+{
+	uint64_t samples = 0;
+
+	for (uint32_t bin = 0; bin < histogram->n_bins; bin++)
+		samples += histogram->bins[bin];
+	return samples;
+}
+
 void gn_gmon_free(struct gn_gmon *gmon)
 {
 	struct gn_counts *counts[] = {&gmon->arcs, &gmon->blocks};

@@ -44,6 +44,9 @@ struct gn_histogram {
 	uint32_t *bins;
 };
 
+/* All of them together. */
+uint64_t gn_samples_of(const struct gn_histogram *histogram);
+
 /* Counts of pairs of addresses, or of single ones: these have no `callees`. */
 struct gn_counts {
 	uint64_t *callers, *callees;

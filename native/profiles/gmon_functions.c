@@ -259,19 +259,19 @@ void gn_function_arcs_free(struct gn_function_arcs *arcs)
 	*arcs = (struct gn_function_arcs){0};
 }
 
-/* The samples of a histogram that are in no function. */
-static int outside(uint64_t *samples, const struct gn_program *program,
-		   const struct gn_histogram *histogram, uint64_t shift)
+/* Add the samples of a histogram, and those of them that are in no function. */
+static int add_samples(struct gn_gmon_misfit *misfit, const struct gn_program *program,
+		       const struct gn_histogram *histogram, uint64_t shift)
 {
+	const uint64_t samples = gn_samples_of(histogram);
 	struct gn_bin_parts parts;
 	const int failed = gn_bin_parts_make(&parts, program, histogram, shift);
 
-	*samples = 0;
-	for (uint32_t i = 0; i < histogram->n_bins; i++)
-		*samples += histogram->bins[i];
+	misfit->samples += samples;
+	misfit->misplaced_samples += samples;
 	for (uint32_t i = 0; i < parts.n; i++)
 		if (!i || parts.of[i].bin != parts.of[i - 1].bin)
-			*samples -= histogram->bins[parts.of[i].bin];
+			misfit->misplaced_samples -= histogram->bins[parts.of[i].bin];
 	free(parts.of);
 	return failed;
 }
@@ -295,15 +295,8 @@ int gn_gmon_misfit(struct gn_gmon_misfit *misfit, const struct gn_program *progr
 			counted[function] = address;
 		misfit->misplaced_arcs += is_misplaced;
 	}
-	for (uint32_t i = 0; !failed && i < gmon->n_histograms; i++) {
-		const struct gn_histogram *histogram = &gmon->histograms[i];
-		uint64_t misplaced;
-
-		failed = outside(&misplaced, program, histogram, shift);
-		misfit->misplaced_samples += misplaced;
-		for (uint32_t bin = 0; bin < histogram->n_bins; bin++)
-			misfit->samples += histogram->bins[bin];
-	}
+	for (uint32_t i = 0; !failed && i < gmon->n_histograms; i++)
+		failed = add_samples(misfit, program, &gmon->histograms[i], shift);
 	free(starts);
 	free(counted);
 	return failed;

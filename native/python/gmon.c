@@ -154,8 +154,7 @@ static PyObject *gmon_samples(struct gmon *self, PyObject *unused)
 
 	(void)unused;
 	for (uint32_t i = 0; i < self->file.n_histograms; i++)
-		for (uint32_t bin = 0; bin < self->file.histograms[i].n_bins; bin++)
-			samples += self->file.histograms[i].bins[bin];
+		samples += gn_samples_of(&self->file.histograms[i]);
 	return PyLong_FromUnsignedLongLong(samples);
 }
 
