@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,8 +31,8 @@ def sources(run: Run, places: Sequence[str] = ()) -> Sources:
         UsageError: a folder does not exist, or has too many files.
     """
     searched: list[Folders | None] = []
-    for place in (one for some in places for one in some.split(":") if one):
-        folder = Path(os.path.expanduser(place))  # noqa: PTH111, as Path's raises for ~nobody
+    for place in source_files.listed_places(places):
+        folder = Path(source_files.home_path(place))
         if place != RECORDED and not folder.is_dir():
             raise UsageError(
                 printable(f"--source-path {place}: there is no such directory; {RECORDED} is the "

@@ -7,8 +7,8 @@ from functools import cached_property
 from gnomon.callgraph import _call_graph
 from gnomon.callgraph.call_graph import call_graph
 from gnomon.callgraph.call_profile import CallProfile, GraphMetric, Sources
-from gnomon.callgraph.file_names import SUM_FILE
 from gnomon.callgraph.file_values import FileValues
+from gnomon.callgraph.gmon_names import SUM_FILE
 from gnomon.model.metric import CPU_TIME
 from gnomon.model.value import How
 from gnomon.named_tuple import NamedTuple

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from gnomon.callgraph.call_profile import CallProfile, Sources
-from gnomon.callgraph.file_names import SUM_FILE, USUAL_FILE
 from gnomon.callgraph.file_values import FileValues
+from gnomon.callgraph.gmon_names import SUM_FILE, USUAL_FILE
 from gnomon.errors import UsageError
 from gnomon.named_tuple import NamedTuple
 from gnomon.units import printable
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     Progress = Callable[[Iterable[Path]], Iterable[Path]]
 
-_ELF = b"\x7fELF"
 _SNIFFED_BYTES = 64
 
 
@@ -170,7 +169,9 @@ def gmon_input(
 
 
 def _is_program(path: Path) -> bool:
-    return _start(path).startswith(_ELF)
+    from gnomon.store.regular_file import ELF
+
+    return _start(path).startswith(ELF)
 
 
 def _is_gmon(path: Path) -> bool:

@@ -16,7 +16,6 @@ Source: the Redpaper's chapter 5.1, table 5-1.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from gnomon.errors import UsageError
 from gnomon.metrics.toml_document import Document
 from gnomon.named_tuple import NamedTuple
 from gnomon.store.regular_file import special_kind
+from gnomon.store.source_files import home_path, listed_places
 
 DISPLAY_MOST = 5000
 DEFAULT_PLACE = "@"
@@ -66,7 +66,9 @@ def read_settings(path: Path) -> XprofilerSettings:
     entry.only((_NUMBER, *_LISTS))
     most = entry.whole_number(_NUMBER, DISPLAY_MOST) if _NUMBER in entry.fields else None
     lists = {name: entry.texts(name) if name in entry.fields else () for name in _LISTS}
-    for key, places in ((_SOURCES, _places(lists[_SOURCES])), (_LIBRARIES, lists[_LIBRARIES])):
+    for key, places in (
+        (_SOURCES, listed_places(lists[_SOURCES])), (_LIBRARIES, lists[_LIBRARIES]),
+    ):  # fmt: skip
         for place in _missing(places):
             entry.refuse(key, f"{key}: {place}: there is no such directory")
     configured = tuple(
@@ -136,7 +138,7 @@ def source_places(paths: Sequence[str]) -> SourcePlaces:
         paths: each with colons between directories, of which DEFAULT_PLACE stands for the
             recorded place.
     """
-    places = list(_places(paths))
+    places = listed_places(paths)
     if DEFAULT_PLACE not in places:
         return SourcePlaces((), tuple(places))
     default = places.index(DEFAULT_PLACE)
@@ -151,21 +153,15 @@ def check_paths(settings: XprofilerSettings) -> None:
         UsageError: one is not.
     """
     for option, places in (
-        ("-a", _places(settings.source_paths)), ("-L", settings.library_paths),
+        ("-a", listed_places(settings.source_paths)), ("-L", settings.library_paths),
     ):  # fmt: skip
         for place in _missing(places):
             remedy = f"; {DEFAULT_PLACE} is the recorded place" if option == "-a" else ""
             raise UsageError(f"{option} {place}: there is no such directory{remedy}")
 
 
-def _places(paths: Sequence[str]) -> Sequence[str]:
-    """Return the directories of lists that have colons between them."""
-    return [place for some in paths for place in some.split(":") if place]
-
-
 def _missing(places: Sequence[str]) -> Iterator[str]:
     """Yield the directories that are not there; those of a home may begin with a tilde."""
     for place in places:
-        home = os.path.expanduser(place)  # noqa: PTH111, as Path's raises for ~nobody
-        if place != DEFAULT_PLACE and not Path(home).is_dir():
+        if place != DEFAULT_PLACE and not Path(home_path(place)).is_dir():
             yield place

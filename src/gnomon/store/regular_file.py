@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import IO
 
 
+ELF = b"\x7fELF"
+"""What programs and libraries begin with."""
 DIRECTORY = "a directory"
 _KINDS = (
     (stat.S_ISDIR, DIRECTORY),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gnomon.named_tuple import NamedTuple
-from gnomon.store.regular_file import DIRECTORY, special_kind, start_of
+from gnomon.store.regular_file import DIRECTORY, ELF, special_kind, start_of
 from gnomon.units import printable
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _OTHERS = (
     (b"\x28\xb5\x2f\xfd", "a file compressed by zstd: unpack it first"),
     (b"\xfd7zXZ\0", "a file compressed by xz: unpack it first"),
     (b"BZh", "a file compressed by bzip2: unpack it first"),
-    (b"\x7fELF", "a program or library: measure it with gnomon run -- PROGRAM"),
+    (ELF, "a program or library: measure it with gnomon run -- PROGRAM"),
     (b"PAR1", "a Parquet file, perhaps a table of a run: name the run's directory"),
     (b"\x89HPMRAW", "a raw file of libhpm: gnomon repair makes a .viz file of it"),
     (b"SQLite format 3\0", "an SQLite database"),

@@ -59,6 +59,17 @@ class Source(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
+def listed_places(lists: Sequence[str]) -> list[str]:
+    """Return the places of lists that have colons between them, as in --source-path."""
+    return [place for some in lists for place in some.split(":") if place]
+
+
+def home_path(place: str) -> str:
+    """Return a path whose ~ is a home; `~name` without such a user is a name."""
+    # Path's own expanduser() raises an error that is no OSError.
+    return os.path.expanduser(place)  # noqa: PTH111
+
+
 class Folders:
     """Directories in which the user lets us look for sources; may be used from any thread.
 
@@ -79,8 +90,7 @@ class Folders:
         Raises:
             UsageError: it is none, or has too many files.
         """
-        home = os.path.expanduser(folder)  # noqa: PTH111, as Path's raises for ~nobody
-        path = os.path.realpath(home) if "\0" not in folder else ""
+        path = os.path.realpath(home_path(folder)) if "\0" not in folder else ""
         if not folder.strip() or not os.path.isdir(path):  # noqa: PTH112
             raise UsageError(
                 f"{folder[:200]}: no directory on the machine that gnomon view runs on"

@@ -10,12 +10,12 @@ from gnomon.capabilities import readers
 from gnomon.errors import RunDirectoryError
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import run_directory
-from gnomon.store.regular_file import start_of
+from gnomon.store.regular_file import ELF, start_of
 from gnomon.store.run_files import SNIFFED_BYTES
+from gnomon.store.source_files import home_path
 
 Kind = Literal["run", "file", "folder", "program", "profile"]
 _ENTRIES_LIMIT = 2000
-_ELF = b"\x7fELF"
 
 
 class FolderEntry(NamedTuple):
@@ -78,8 +78,7 @@ def listing(folder: str, *, profiles: bool = False) -> Listing:
 
 def absolute_of(path: str) -> str:
     """Return where a path leads that a user typed; `~name` without such a user is a name."""
-    # Path's own expanduser() raises an error that is no OSError.
-    return os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111
+    return os.path.abspath(home_path(path))  # noqa: PTH100
 
 
 def _shown(name: str) -> str:
@@ -110,6 +109,6 @@ def _profile_kind(entry: os.DirEntry[str]) -> Kind | Literal[""]:
         return ""
     if start is None or not start:
         return ""
-    if start.startswith(_ELF):
+    if start.startswith(ELF):
         return "program" if os.access(entry.path, os.X_OK) and ".so" not in entry.name else ""
     return "profile" if is_gmon(start) or entry.name.startswith("gmon.") else ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gnomon.callgraph.file_names import SUM_FILE
+from gnomon.callgraph.gmon_names import SUM_FILE
 from gnomon.callgraph.gmon_profile import sum_bytes
 from gnomon.callgraph.inputs import gmon_files
 from gnomon.callgraph.selection import Selection, selected_functions

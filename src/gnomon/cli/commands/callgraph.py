@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from itertools import chain
 
-from gnomon.callgraph.file_names import SUM_FILE
+from gnomon.callgraph.gmon_names import SUM_FILE
 from gnomon.callgraph.reports.plain_reports import REPORTS, report_data, report_pieces
 from gnomon.cli.terminal.argument_help import Parser, add_report_options
 from gnomon.cli.terminal.streams import complain, format_of, write_report

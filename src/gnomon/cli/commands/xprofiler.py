@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.callgraph.file_names import SUM_FILE
+from gnomon.callgraph.gmon_names import SUM_FILE
 from gnomon.cli.commands import callgraph, view
 from gnomon.cli.terminal.argument_help import Parser
 from gnomon.cli.terminal.streams import complain

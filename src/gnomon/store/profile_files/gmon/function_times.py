@@ -13,7 +13,7 @@ from gnomon.errors import GnomonError, RunDirectoryError
 from gnomon.named_tuple import NamedTuple
 from gnomon.store.profile_files.gmon import _gmon
 from gnomon.store.profile_files.gmon.gmon_file import Layout
-from gnomon.store.regular_file import special_kind, start_of
+from gnomon.store.regular_file import ELF, special_kind, start_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 # Some are in code without names, as start files have it, or count in clones such as work.isra.0,
 # which belong to the function before them as in gprof.
 _MISPLACED_MOST = 0.3
-_ELF = b"\x7fELF"
 
 
 class Program(NamedTuple):
@@ -90,10 +89,10 @@ def _check_program(path: Path) -> None:
         RunDirectoryError: it cannot be read, or is none.
     """
     kind = special_kind(path)
-    start = b"" if kind else start_of(path, len(_ELF))
+    start = b"" if kind else start_of(path, len(ELF))
     if start is None:
         kind = "no such file"
-    elif not kind and start != _ELF and os.access(path, os.R_OK):
+    elif not kind and start != ELF and os.access(path, os.R_OK):
         kind = "no program (no ELF file)"
     if kind:
         raise RunDirectoryError(f"{path}: {kind}; name the program that wrote the gmon.out file")

@@ -79,18 +79,19 @@ def read_gmon_run(
         warnings += [says_nothing(other)] if further.is_empty else []
     gmon = total.file()
     warnings += [] if gmon.says_rate or not gmon.histograms else [_NO_RATE]
-    misfit = function_times.misfit(program, gmon, function_times.shift_of(program, gmon))
+    shift = function_times.shift_of(program, gmon)
+    misfit = function_times.misfit(program, gmon, shift)
     warnings += [misfit] if misfit else []
-    tables = _Tables(path, program, gmon).tables()
+    tables = _Tables(path, program, gmon, shift).tables()
     return profile_file.head([str(program_path)], producer="gprof", warnings=warnings), tables
 
 
 class _Tables:
-    def __init__(self, path: Path, program: Program, gmon: GmonFile) -> None:
+    def __init__(self, path: Path, program: Program, gmon: GmonFile, shift: int) -> None:
         self._path = path
         self._program = program
         self._gmon = gmon
-        self._shift = function_times.shift_of(program, gmon)
+        self._shift = shift
         self._stacks = StackTables(self._fail)
         self._module = program.path.name
 

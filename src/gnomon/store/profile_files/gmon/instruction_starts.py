@@ -7,7 +7,6 @@ share a bin, one has nothing of it if no instruction of it begins there.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from gnomon.errors import GnomonError
@@ -17,6 +16,7 @@ from gnomon.symbols.disassembly import disassembled, encoding_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gnomon.model.array_types import Longs
     from gnomon.store.profile_files.gmon.function_times import BinParts
 
 
@@ -31,32 +31,15 @@ def with_instruction_starts(program: Path, parts: BinParts) -> BinParts:
     """
     import numpy as np
 
-    if not len(parts.address):
+    try:
+        starts = np.array(_starts(program, parts.address), np.int64)
+    except GnomonError:
         return parts
-    module = Module(str(program))
-    wanted = np.unique(parts.address)
-    answers, _ = code_of({module: wanted})
-    answer = answers.get(module)
-    if answer is None:
+    if not len(starts):
         return parts
-    encoding = encoding_of(str(program), answer.machine)
-    starts: list[int] = []
-    for number in sorted({number for number in answer.function_of if number >= 0}):
-        try:
-            code = disassembled(*answer.functions[number], encoding)
-        except GnomonError:  # an instruction set that is not known
-            return parts
-        starts += (instruction.address for instruction in code)
-    starts.sort()
-    address = parts.address.copy()
-    begins = np.zeros(len(address), np.bool_)
-    for row, (begin, n_bytes) in enumerate(
-        zip(parts.address.tolist(), parts.n_bytes.tolist(), strict=True)
-    ):
-        position = bisect_left(starts, begin)
-        if position < len(starts) and starts[position] < begin + n_bytes:
-            address[row] = starts[position]
-            begins[row] = True
+    place = np.searchsorted(starts, parts.address)
+    first = starts[np.minimum(place, len(starts) - 1)]
+    begins = (place < len(starts)) & (first < parts.address + parts.n_bytes)
     _, bin_of = np.unique(parts.bin, return_inverse=True)
     whole = np.bincount(bin_of, parts.times)[bin_of]
     own = np.bincount(bin_of, np.where(begins, parts.times, 0.0))[bin_of]
@@ -64,6 +47,25 @@ def with_instruction_starts(program: Path, parts: BinParts) -> BinParts:
                      parts.times)  # fmt: skip
     kept = times > 0
     return parts._replace(
-        function=parts.function[kept], address=address[kept], n_bytes=parts.n_bytes[kept],
-        bin=parts.bin[kept], times=times[kept],
+        function=parts.function[kept], address=np.where(begins, first, parts.address)[kept],
+        n_bytes=parts.n_bytes[kept], bin=parts.bin[kept], times=times[kept],
     )  # fmt: skip
+
+
+def _starts(program: Path, addresses: Longs) -> list[int]:
+    """Return where instructions begin of the functions that addresses are in, ascending.
+
+    Raises:
+        GnomonError: the code cannot be read or disassembled.
+    """
+    module = Module(str(program))
+    answers, failed = code_of({module: addresses})
+    if module in failed:
+        raise GnomonError(failed[module])
+    answer = answers[module]
+    encoding = encoding_of(str(program), answer.machine)
+    return sorted(
+        instruction.address
+        for number in {number for number in answer.function_of if number >= 0}
+        for instruction in disassembled(*answer.functions[number], encoding)
+    )
