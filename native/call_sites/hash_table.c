@@ -1,8 +1,9 @@
 #include "hash_table.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "own_calls.h"
 
 #define FIRST 64u
 
@@ -16,7 +17,7 @@ int gn_hash_table_grow(struct gn_hash_table *table, uint32_t entry_bytes)
 	struct gn_hash_table larger = {.n = table->n};
 
 	larger.mask = table->entry ? 2 * table->mask + 1 : FIRST - 1;
-	larger.entry = calloc((size_t)larger.mask + 1, entry_bytes);
+	larger.entry = gn_take_memory(((size_t)larger.mask + 1) * entry_bytes);
 	if (!larger.entry)
 		return -ENOMEM;
 	for (uint32_t i = 0; table->entry && i <= table->mask; i++) {
@@ -29,9 +30,15 @@ int gn_hash_table_grow(struct gn_hash_table *table, uint32_t entry_bytes)
 		memcpy(gn_hash_table_entry(&larger, entry_bytes, slot),
 		       gn_hash_table_entry(table, entry_bytes, i), entry_bytes);
 	}
-	free(table->entry);
+	gn_hash_table_free(table, entry_bytes);
 	*table = larger;
 	return 0;
+}
+
+void gn_hash_table_free(struct gn_hash_table *table, uint32_t entry_bytes)
+{
+	gn_give_memory(table->entry, ((size_t)table->mask + 1) * entry_bytes);
+	*table = (struct gn_hash_table){NULL, 0, 0};
 }
 
 void gn_hash_table_take_out(struct gn_hash_table *table, uint32_t entry_bytes, void *entry)

@@ -1,7 +1,7 @@
 /*
  * A hash table with open addressing. Its entries are of one size, and each begins with its hash,
- * uint32_t, which is 0 in a free one. Those that look something up do so by loops of their own,
- * which compare what their entries have.
+ * uint32_t, which is 0 in a free one. Memory is not malloc's (own_calls.h). Those that look
+ * something up do so by loops of their own, which compare what their entries have.
  */
 #ifndef GNOMON_HASH_TABLE_H
 #define GNOMON_HASH_TABLE_H
@@ -37,6 +37,9 @@ static inline int gn_hash_table_make_room(struct gn_hash_table *table, uint32_t 
 		return 0;
 	return gn_hash_table_grow(table, entry_bytes);
 }
+
+/* The table is empty then. */
+void gn_hash_table_free(struct gn_hash_table *table, uint32_t entry_bytes);
 
 /* Takes an entry out; others may move. */
 void gn_hash_table_take_out(struct gn_hash_table *table, uint32_t entry_bytes, void *entry);

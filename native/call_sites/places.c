@@ -1,10 +1,13 @@
 #include "places.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "own_calls.h"
+#include "stacks.h"
 
 /* A frame whose size varies makes each size a place: of so many all are forgotten. */
 #define PLACES_MAX 16384u
+#define CHECKED_BYTES (PLACES_MAX * GN_FRAMES_CHECKED * sizeof(struct gn_checked_frame))
 
 /* What is told apart of places. */
 struct site {
@@ -19,10 +22,32 @@ void gn_places_forget(struct gn_site_thread *thread)
 
 	if (!thread->places.n)
 		return;
-	for (uint32_t i = 0; i <= thread->places.mask; i++)
-		free((void *)place[i].checked);
 	memset(place, 0, ((size_t)thread->places.mask + 1) * sizeof(*place));
 	thread->places.n = 0;
+	thread->n_checked = 0;
+}
+
+void gn_places_free(struct gn_site_thread *thread)
+{
+	gn_hash_table_free(&thread->places, sizeof(struct gn_call_place));
+	gn_hash_table_free(&thread->sites, sizeof(struct site));
+	gn_give_memory(thread->checked, CHECKED_BYTES);
+	thread->checked = NULL;
+	thread->n_checked = 0;
+}
+
+/* Room for what is checked of a place's callers; NULL without memory. */
+static struct gn_checked_frame *checked_room(struct gn_site_thread *thread, uint32_t n)
+{
+	struct gn_checked_frame *room;
+
+	if (!thread->checked)
+		thread->checked = gn_take_memory(CHECKED_BYTES);
+	if (!thread->checked)
+		return NULL;
+	room = thread->checked + thread->n_checked;
+	thread->n_checked += n;
+	return room;
 }
 
 struct gn_call_place gn_new_place(const struct gn_call_origin *origin, uint32_t hash)
@@ -42,17 +67,16 @@ struct gn_call_place *gn_place_keep(struct gn_site_thread *thread,
 				    const struct gn_call_place *place,
 				    const struct gn_checked_frame *checked)
 {
-	const size_t bytes = place->n_checked * sizeof(*checked);
-	struct gn_checked_frame *kept = bytes ? malloc(bytes) : NULL;
+	struct gn_checked_frame *kept;
 	struct gn_call_place *entries;
 	uint32_t slot = place->hash;
 
-	if ((bytes && !kept) || gn_hash_table_make_room(&thread->places, sizeof(*place))) {
-		free(kept);
+	if (gn_hash_table_make_room(&thread->places, sizeof(*place)))
 		return NULL;
-	}
-	if (bytes)
-		memcpy(kept, checked, bytes);
+	kept = checked_room(thread, place->n_checked);
+	if (!kept)
+		return NULL;
+	memcpy(kept, checked, place->n_checked * sizeof(*checked));
 	entries = thread->places.entry;
 	while (entries[slot & thread->places.mask].hash)
 		slot++;
@@ -63,14 +87,15 @@ struct gn_call_place *gn_place_keep(struct gn_site_thread *thread,
 }
 
 struct gn_call_place *gn_place_add(struct gn_site_thread *thread,
-				   const struct gn_call_origin *origin, uint32_t hash)
+				   const struct gn_call_origin *origin, uint32_t hash,
+				   uint32_t object)
 {
 	struct gn_checked_frame checked[GN_FRAMES_CHECKED];
 	struct gn_call_place place = gn_new_place(origin, hash);
 
 	if (thread->places.n == PLACES_MAX)
 		gn_places_forget(thread);
-	place.site = gn_site_record(thread, origin->routine, origin->object,
+	place.site = gn_site_record(thread, origin->routine, object,
 				    gn_stack_record(thread, &place, checked));
 	return place.site ? gn_place_keep(thread, &place, checked) : NULL;
 }

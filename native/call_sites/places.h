@@ -14,14 +14,21 @@
 
 #define GN_NO_DETAIL INT32_MIN
 
+struct gn_checked_frame {
+	uintptr_t slot, address;
+};
+
 /* What a thread keeps of its calls. */
 struct gn_site_thread {
 	uint32_t number;
 	union gn_totals_record *record;
 	struct gn_totals_chunk chunk;
 	uintptr_t stack_begin, stack_end;
-	struct gn_hash_table places; /* stacks that calls came from */
-	struct gn_hash_table sites;  /* what is told apart of these */
+	struct gn_hash_table places;	  /* stacks that calls came from */
+	struct gn_hash_table sites;	  /* what is told apart of these */
+	struct gn_checked_frame *checked; /* of all places; NULL: no memory yet */
+	uint32_t n_checked;
+	struct gn_site_thread *next_idle;
 };
 
 /* Where a call comes from, and what it is called with. */
@@ -30,10 +37,6 @@ struct gn_call_origin {
 	uint32_t routine;
 	uint32_t object; /* its number; GN_TOTALS_NONE */
 	uint32_t python; /* which Python functions it comes from; 0 where there are none */
-};
-
-struct gn_checked_frame {
-	uintptr_t slot, address;
 };
 
 /*
@@ -59,6 +62,9 @@ _Static_assert(sizeof(struct gn_call_place) == 64, "a place is a cache line");
 
 void gn_places_forget(struct gn_site_thread *thread);
 
+/* With their memory, and the sites. */
+void gn_places_free(struct gn_site_thread *thread);
+
 /* That of a call whose site and stack are not known yet. */
 struct gn_call_place gn_new_place(const struct gn_call_origin *origin, uint32_t hash);
 
@@ -67,18 +73,15 @@ struct gn_call_place *gn_place_keep(struct gn_site_thread *thread,
 				    const struct gn_call_place *place,
 				    const struct gn_checked_frame *checked);
 
-/* That of a call, which is not among those that are known; NULL without memory. */
+/* That of a call, which is not among those that are known; NULL without memory. Its first site is
+ * of the `object`. */
 struct gn_call_place *gn_place_add(struct gn_site_thread *thread,
-				   const struct gn_call_origin *origin, uint32_t hash);
+				   const struct gn_call_origin *origin, uint32_t hash,
+				   uint32_t object);
 
 /* A thread's own record of a site, of which another thread may have one; NULL without memory. */
 union gn_totals_record *gn_site_record(struct gn_site_thread *thread, uint32_t routine,
 				       uint32_t object, uint32_t frame);
-
-/* The stack of the caller, as records of frames; the innermost one's number. `place` has room for
- * what is `checked` of GN_FRAMES_CHECKED callers. */
-uint32_t gn_stack_record(struct gn_site_thread *thread, struct gn_call_place *place,
-			 struct gn_checked_frame *checked);
 
 /* The stack below the call is that of the place. */
 static inline int gn_place_has_callers(const struct gn_call_place *place)
@@ -96,12 +99,12 @@ static inline uint32_t gn_origin_hash(const struct gn_call_origin *origin)
 				  ((uint64_t)origin->python << 32));
 }
 
-/* The place that a call comes from, until the next one is added; NULL without memory. */
-static inline struct gn_call_place *gn_place_of(struct gn_site_thread *thread,
-						const struct gn_call_origin *origin)
+/* The place that a call comes from, until the next one is added; NULL: it is not known yet. */
+static inline struct gn_call_place *gn_place_find(const struct gn_site_thread *thread,
+						  const struct gn_call_origin *origin,
+						  uint32_t hash)
 {
 	const struct gn_hash_table *places = &thread->places;
-	const uint32_t hash = gn_origin_hash(origin);
 	struct gn_call_place *place = places->entry;
 
 	for (uint32_t i = hash; place; i++) {
@@ -114,7 +117,17 @@ static inline struct gn_call_place *gn_place_of(struct gn_site_thread *thread,
 		    gn_place_has_callers(place))
 			return place;
 	}
-	return gn_place_add(thread, origin, hash);
+	return NULL;
+}
+
+/* The same; NULL without memory. */
+static inline struct gn_call_place *gn_place_of(struct gn_site_thread *thread,
+						const struct gn_call_origin *origin)
+{
+	const uint32_t hash = gn_origin_hash(origin);
+	struct gn_call_place *place = gn_place_find(thread, origin, hash);
+
+	return place ? place : gn_place_add(thread, origin, hash, origin->object);
 }
 
 #endif

@@ -2,12 +2,11 @@
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "call_stack.h"
-#include "places.h"
+#include "stacks.h"
 
 #define MODULES_MAX 1024u
 #define BUILD_ID_BYTES 32u
@@ -211,6 +210,13 @@ static int add_python(struct gn_totals_chunk *chunk, const struct gn_stack *stac
 	}
 	*innermost = add_native(chunk, stack, n_native, caller, interpreter);
 	return 1;
+}
+
+void gn_stacks_forget(void)
+{
+	pthread_mutex_init(&shared.lock, NULL);
+	shared.n_modules = shared.n_module_numbers = shared.n_codes = 0;
+	gn_hash_table_free(&shared.frames, sizeof(struct frame));
 }
 
 _Static_assert(GN_FRAMES_CHECKED == GN_STACK_CHECKED, "a place has room for all callers");

@@ -13,6 +13,7 @@
 
 #include "host_name.h"
 #include "mapped_file.h"
+#include "own_calls.h"
 #include "staging.h"
 
 /* Of sites, sizes and peers a process has hundreds; of an all-to-all of the largest jobs millions.
@@ -47,6 +48,19 @@ void gn_totals_close(void)
 		tail = header->tail;
 	/* Threads that still run go on writing. */
 	gn_mapped_file_finish(&file, tail, tail);
+}
+
+void gn_totals_forget(void)
+{
+	if (!opened)
+		return;
+	gn_give_memory(file.start, file.capacity);
+	if (!is_in_memory)
+		gn_mapped_file_close(&file);
+	memset(&file, 0, sizeof(file));
+	opened = NULL;
+	is_in_memory = 0;
+	atomic_store(&is_closed, 0);
 }
 
 /* What the kernel calls the process: its first thread, whichever this one is. */
@@ -204,7 +218,8 @@ static int take_chunk(struct gn_totals_chunk *chunk)
 		if (!atomic_load(&is_closed))
 			atomic_fetch_add(&header->lost, GN_TOTALS_CHUNK_RECORDS);
 	}
-	chunk->next = calloc(GN_TOTALS_CHUNK_RECORDS, GN_TOTALS_RECORD_BYTES);
+	chunk->n = PAGE_BYTES / GN_TOTALS_RECORD_BYTES;
+	chunk->next = gn_take_memory(PAGE_BYTES);
 	return chunk->next ? 0 : -ENOMEM;
 }
 

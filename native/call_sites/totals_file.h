@@ -74,6 +74,9 @@ enum gn_totals_kind {
 	GN_TOTALS_TEXT,
 	GN_TOTALS_WAITING,
 	GN_TOTALS_CODE, /* of texts alone: a Python function, its file, a newline and its name */
+	GN_TOTALS_FILE,
+	GN_TOTALS_ACCESS,
+	GN_TOTALS_PROCESS_IO,
 };
 
 struct gn_thread_record {
@@ -86,26 +89,29 @@ struct gn_thread_record {
 	uint64_t zero_40[3];
 };
 
-/* Calls of a routine from a place, with a communicator. */
+/* Calls of a routine from a place, with a communicator or a file. */
 struct gn_site_record {
 	uint16_t kind, routine;
 	uint32_t thread;
-	uint32_t object; /* the communicator's number; GN_TOTALS_NONE: the routine has none */
+	uint32_t object; /* its number; GN_TOTALS_NONE: the routine has none */
 	uint32_t frame;	 /* the innermost one, of the call; GN_TOTALS_NONE: not known */
 	uint64_t calls;
-	uint64_t sent, received; /* bytes */
+	uint64_t sent, received; /* bytes; with files those that were asked for, and delivered */
 	uint64_t ticks;
-	uint64_t most_ticks;	   /* of a call */
-	uint64_t completion_ticks; /* in Wait and Test, of what was started here */
+	uint64_t most_ticks; /* of a call */
+	union {
+		uint64_t completion_ticks; /* in Wait and Test, of what was started here */
+		uint64_t failures;	   /* of calls with files */
+	};
 };
 
-/* Calls of a routine with messages of a size: 0, or above 2^(class - 2) up to 2^(class - 1) bytes.
+/* Calls of a routine that moved so much: 0, or above 2^(class - 2) up to 2^(class - 1) bytes.
  */
 struct gn_size_record {
 	uint16_t kind, routine;
 	uint32_t thread;
 	uint32_t class;
-	uint32_t zero;
+	uint32_t file; /* its number; of messages 0 */
 	uint64_t calls, bytes, ticks;
 	uint64_t zero_40[3];
 };
@@ -167,6 +173,53 @@ struct gn_waiting_record {
 	uint64_t zero_32[4];
 };
 
+/* A file that calls were about. Its path is a text. */
+struct gn_file_record {
+	uint16_t kind, type; /* enum gn_file_type */
+	uint32_t file;
+	uint64_t device, inode; /* 0: not asked for */
+	uint64_t bytes;		/* its size when it was first opened */
+	uint64_t block_bytes;	/* what its file system would have requests be a multiple of */
+	uint64_t zero_40[3];
+};
+
+enum gn_file_type {
+	GN_FILE_UNKNOWN, /* known by its path alone, or it does not exist */
+	GN_FILE_REGULAR,
+	GN_FILE_DIRECTORY,
+	GN_FILE_PIPE,
+	GN_FILE_SOCKET,
+	GN_FILE_TERMINAL,
+	GN_FILE_DEVICE,
+	GN_FILE_OTHER,
+};
+
+/*
+ * Reads, or writes, of a file by a thread: how they were placed. A request that begins before the
+ * end of the last one of the same open file went backward, one that begins behind it forward.
+ */
+struct gn_access_record {
+	uint16_t kind, writes; /* 1: these are writes */
+	uint32_t thread;
+	uint32_t file;
+	uint32_t unaligned; /* requests that are no whole blocks */
+	uint64_t forward, forward_bytes;
+	uint64_t backward, backward_bytes;
+	uint64_t end;	/* of the request that reached furthest */
+	uint64_t opens; /* with `writes` 0: descriptors that were opened */
+};
+
+/* What the kernel counted of the process's calls that move bytes (proc(5), io), and of pages that
+ * it had to fetch. */
+struct gn_process_io_record {
+	uint16_t kind, is_last; /* 0: before the program's first call */
+	uint32_t zero;
+	uint64_t read_bytes, written_bytes; /* rchar, wchar */
+	uint64_t read_calls, write_calls;
+	uint64_t device_read_bytes, device_written_bytes;
+	uint64_t major_faults;
+};
+
 union gn_totals_record {
 	_Atomic uint16_t kind;
 	struct gn_thread_record thread;
@@ -178,7 +231,15 @@ union gn_totals_record {
 	struct gn_module_record module;
 	struct gn_text_record text;
 	struct gn_waiting_record waiting;
+	struct gn_file_record file;
+	struct gn_access_record access;
+	struct gn_process_io_record process_io;
 };
+
+static inline uint32_t gn_size_class(uint64_t bytes)
+{
+	return bytes <= 1 ? bytes == 1 : 65 - (uint32_t)__builtin_clzll(bytes - 1);
+}
 
 /* Where a thread takes its records. */
 struct gn_totals_chunk {
@@ -209,6 +270,9 @@ const union gn_totals_record *gn_totals_records(uint64_t *n);
 
 /* At the end of the process that opened it; its children have nothing to do with it. */
 void gn_totals_close(void);
+
+/* In a child: the parent's is unmapped, and one of its own may be opened. */
+void gn_totals_forget(void);
 
 /*
  * A record of a thread, all zero but what `first` has, which is shorter than it; NULL without

@@ -101,10 +101,8 @@ static uint64_t ticks_of(void (*work)(void))
 
 static void free_tables(struct gn_mpi_thread *thread)
 {
-	gn_places_forget(&thread->calls);
-	free(thread->calls.places.entry);
-	free(thread->calls.sites.entry);
-	free(thread->peers.entry);
+	gn_places_free(&thread->calls);
+	gn_mpi_peers_free(thread);
 }
 
 void gn_mpi_measure_cost(struct gn_totals_header *header)

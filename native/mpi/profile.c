@@ -2,13 +2,10 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 
-#include "call_stack.h"
 #include "lifecycle.h"
-#include "places.h"
 #include "requests.h"
+#include "site_threads.h"
 
 /* What was sent from a site to a rank; with GN_MPI_NO_PEER, how long calls from it waited. */
 struct peer {
@@ -32,12 +29,6 @@ static struct process {
 	int is_recorded;
 } *process;
 
-static struct {
-	pthread_mutex_t lock;
-	struct gn_mpi_thread *all, *idle; /* those of threads that have ended */
-	uint32_t n;
-} threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 /* The child of a fork may not call MPI, and what it did would be written to its parent's file. */
 static void leave_child(void)
 {
@@ -51,13 +42,9 @@ static void close_at_exit(void)
 		gn_totals_close();
 }
 
-/* The next thread that begins goes on with its sums: threads may come and go without end. */
 static void give_back(void *thread)
 {
-	pthread_mutex_lock(&threads.lock);
-	((struct gn_mpi_thread *)thread)->next_idle = threads.idle;
-	threads.idle = thread;
-	pthread_mutex_unlock(&threads.lock);
+	gn_site_thread_give_back(&((struct gn_mpi_thread *)thread)->calls);
 	gn_mpi_here = &nobody;
 }
 
@@ -93,55 +80,20 @@ static void open_file(void)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-static void write_thread(struct gn_mpi_thread *thread)
-{
-	struct gn_thread_record record = {.thread = thread->calls.number, .tid = (int32_t)gettid()};
-
-	prctl(PR_GET_NAME, record.name);
-	thread->calls.record =
-		gn_totals_add(&thread->calls.chunk, GN_TOTALS_THREAD, &record, sizeof(record));
-}
-
-static struct gn_mpi_thread *make_thread(void)
-{
-	struct gn_mpi_thread *thread = calloc(1, sizeof(*thread));
-
-	if (thread)
-		thread->size = calloc((size_t)n_routines * GN_MPI_CLASSES, sizeof(*thread->size));
-	if (!thread || !thread->size) {
-		free(thread);
-		return NULL;
-	}
-	thread->calls.number = threads.n++;
-	write_thread(thread);
-	if (!thread->calls.record) {
-		free(thread->size);
-		free(thread);
-		return NULL;
-	}
-	thread->next = threads.all;
-	threads.all = thread;
-	return thread;
-}
-
 static struct gn_mpi_thread *take_thread(void)
 {
-	struct gn_mpi_thread *thread;
+	const size_t sizes = (size_t)n_routines * GN_MPI_CLASSES * sizeof(union gn_totals_record *);
+	struct gn_mpi_thread *thread =
+		(struct gn_mpi_thread *)gn_site_thread_take(sizeof(*thread) + sizes);
 
-	pthread_mutex_lock(&threads.lock);
-	thread = threads.idle;
 	if (thread)
-		threads.idle = thread->next_idle;
-	else
-		thread = make_thread();
-	pthread_mutex_unlock(&threads.lock);
+		thread->size = (union gn_totals_record **)(thread + 1);
 	return thread;
 }
 
 struct gn_mpi_thread *gn_mpi_thread_begin(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct gn_stack_bounds bounds;
 	struct gn_mpi_thread *thread;
 
 	pthread_once(&once, open_file);
@@ -150,11 +102,6 @@ struct gn_mpi_thread *gn_mpi_thread_begin(void)
 		gn_mpi_here = &nobody;
 		return gn_mpi_here;
 	}
-	/* The stacks of one that had it before are gone. */
-	gn_places_forget(&thread->calls);
-	bounds = gn_stack_bounds();
-	thread->calls.stack_begin = bounds.begin;
-	thread->calls.stack_end = bounds.end;
 	thread->frame = 0;
 	gn_mpi_here = thread;
 	gn_lifecycle_watch_thread(&life, thread);
@@ -173,11 +120,6 @@ uint64_t *gn_mpi_thread_handles(struct gn_mpi_thread *thread, int n)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-static inline uint32_t class_of(int64_t bytes)
-{
-	return bytes <= 1 ? bytes == 1 : 65 - (uint32_t)__builtin_clzll((uint64_t)bytes - 1);
-}
-
 static __attribute__((noinline)) union gn_totals_record *make_size(struct gn_mpi_thread *thread,
 								   uint32_t routine, uint32_t class)
 {
@@ -193,7 +135,7 @@ static __attribute__((noinline)) union gn_totals_record *make_size(struct gn_mpi
 static inline void add_size(struct gn_mpi_thread *thread, uint32_t routine, int64_t bytes,
 			    uint64_t ticks)
 {
-	const uint32_t class = class_of(bytes);
+	const uint32_t class = gn_size_class((uint64_t)bytes);
 	union gn_totals_record **size = &thread->size[routine * GN_MPI_CLASSES + class];
 
 	if (__builtin_expect(!*size, 0))
@@ -248,6 +190,11 @@ peer_record(struct gn_mpi_thread *thread, const union gn_totals_record *site, in
 	peer->rank = rank;
 	thread->peers.n++;
 	return peer->record;
+}
+
+void gn_mpi_peers_free(struct gn_mpi_thread *thread)
+{
+	gn_hash_table_free(&thread->peers, sizeof(struct peer));
 }
 
 static inline void add_message(union gn_totals_record *record, int64_t bytes)

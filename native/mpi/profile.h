@@ -33,8 +33,8 @@ struct gn_mpi_cached {
 };
 
 struct gn_mpi_thread {
+	struct gn_site_thread calls; /* first: site_threads.h */
 	uintptr_t frame; /* of the call that it is in; 0: none; UINTPTR_MAX: nothing is recorded */
-	struct gn_site_thread calls;
 	struct gn_hash_table peers;    /* what was sent from a site to a rank */
 	union gn_totals_record **size; /* by routine and class; NULL: not yet */
 	struct gn_mpi_cached cached[GN_MPI_CACHED];
@@ -42,7 +42,6 @@ struct gn_mpi_thread {
 	int handles_room;
 	struct gn_mpi_request *taken; /* of these, before it is known which are complete */
 	int taken_room;
-	struct gn_mpi_thread *next, *next_idle;
 };
 
 /* A call, from its begin on. */
@@ -125,6 +124,9 @@ static inline struct gn_call_origin gn_mpi_origin(const struct gn_mpi_call *call
 		.python = call->python,
 	};
 }
+
+/* What was sent to whom is forgotten. */
+void gn_mpi_peers_free(struct gn_mpi_thread *thread);
 
 /* Room for so many handles; NULL without memory, as is `handle` then. */
 uint64_t *gn_mpi_thread_handles(struct gn_mpi_thread *thread, int n);

@@ -1,24 +1,88 @@
 /* Unwinding by the unwind tables of this process, as exceptions of C++ do. */
 #include "call_stack.h"
 
-#include <pthread.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ioctl.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <unwind.h>
 
+#include "own_calls.h"
+
 #define PAGE_BYTES 4096u
+/* Of a main thread's stack without a limit. */
+#define STACK_MOST ((uintptr_t)1 << 30)
+
+/* Source: proc_pid_maps(5), in Linux since 6.11; the C library's headers may be older. */
+struct mapping_query {
+	uint64_t size, flags, address, begin, end, rest[8];
+};
+#define QUERY_MAPPING _IOWR('f', 17, struct mapping_query)
+
+_Static_assert(sizeof(struct mapping_query) == 104, "as struct procmap_query");
+
+/* The mapping's lines, "BEGIN-END ...", up to the one that has the address. */
+static int search_lines(int maps, uintptr_t address, struct gn_stack_bounds *bounds)
+{
+	uintptr_t number[2] = {0, 0};
+	int field = 0; /* BEGIN, END, the rest of the line */
+	char text[1024];
+	ssize_t n;
+
+	while ((n = gn_read(maps, text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < n; i++) {
+			const char c = text[i];
+
+			if (c == '\n') {
+				number[0] = number[1] = 0;
+				field = 0;
+			} else if (field < 2 && (c == '-' || c == ' ')) {
+				if (field++ && address >= number[0] && address < number[1]) {
+					*bounds = (struct gn_stack_bounds){number[0], number[1]};
+					return 0;
+				}
+			} else if (field < 2) {
+				number[field] = number[field] * 16 +
+						(uintptr_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+			}
+		}
+	return -1;
+}
+
+/* Not by pthread_getattr_np(3), which takes memory: a signal's handler may ask. */
+static int mapping_of(uintptr_t address, struct gn_stack_bounds *bounds)
+{
+	struct mapping_query query = {.size = sizeof(query), .address = address};
+	const int maps =
+		(int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	int failed = 0;
+
+	if (maps < 0)
+		return -1;
+	if (!syscall(SYS_ioctl, maps, QUERY_MAPPING, &query))
+		*bounds = (struct gn_stack_bounds){query.begin, query.end};
+	else
+		failed = search_lines(maps, address, bounds);
+	syscall(SYS_close, maps);
+	return failed;
+}
 
 struct gn_stack_bounds gn_stack_bounds(void)
 {
 	struct gn_stack_bounds bounds = {0, 0};
-	pthread_attr_t attributes;
-	void *begin;
-	size_t bytes;
+	const int before = errno;
+	struct rlimit limit;
 
-	if (pthread_getattr_np(pthread_self(), &attributes))
-		return bounds;
-	if (!pthread_attr_getstack(&attributes, &begin, &bytes))
-		bounds = (struct gn_stack_bounds){(uintptr_t)begin, (uintptr_t)begin + bytes};
-	pthread_attr_destroy(&attributes);
+	if (!mapping_of((uintptr_t)__builtin_frame_address(0), &bounds) &&
+	    syscall(SYS_gettid) == syscall(SYS_getpid) && !getrlimit(RLIMIT_STACK, &limit)) {
+		/* That of the main thread grows. */
+		const uintptr_t most = limit.rlim_cur < STACK_MOST ? limit.rlim_cur : STACK_MOST;
+
+		if (bounds.end > most && bounds.end - most < bounds.begin)
+			bounds.begin = bounds.end - most;
+	}
+	errno = before;
 	return bounds;
 }
 

@@ -7,6 +7,7 @@ the reports take their lists from this tuple, and what it hands over are rows of
 from __future__ import annotations
 
 from gnomon.count.capability import COUNTERS, EMULATED, TIMES
+from gnomon.io.capability import IO
 from gnomon.launch.capability import Capability
 from gnomon.mpi.capability import MPI
 from gnomon.sampling.capability import SAMPLES
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from gnomon.store.reports.report_part import ReportPart
     from gnomon.store.run_files import Reader
 
-CAPABILITIES: tuple[Capability, ...] = (COUNTERS, SECTIONS, SAMPLES, MPI, EMULATED)
+CAPABILITIES: tuple[Capability, ...] = (COUNTERS, SECTIONS, SAMPLES, MPI, IO, EMULATED)
 
 
 def report_parts() -> tuple[ReportPart, ...]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from gnomon.named_tuple import NamedTuple
+from gnomon.units import number, printable
 
 WIDTH = 80
 """Columns where the output is no terminal."""
@@ -17,6 +18,11 @@ NARROWEST = 60
 """Columns below which nothing sensible can be laid out: narrower terminals have to wrap."""
 
 ELLIPSIS = "…"
+
+ABSENT = "-"
+"""In the place of a number that there is none of."""
+
+_LABEL_LEAST = 12
 _HEADING_WIDTH = 8
 _REMARK_INDENT = "      "
 _GAP = 2
@@ -256,3 +262,34 @@ def filled(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
                 lines.append(line.rstrip())
             line = f"{rest if lines else first}{word}"
     return [*lines, line.rstrip()] if line else lines
+
+
+def share(part: float | None, whole: float) -> str:
+    """Return a part of a whole in percent, "-" where there is none."""
+    if part is None or not whole > 0:
+        return ABSENT
+    return f"{100 * part / whole:.1f} %"
+
+
+def table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], width: int, total: int = 0
+) -> list[str]:
+    """Return rows as lines; the last column is text and takes what is left of the width.
+
+    Args:
+        heads: of the columns.
+        rows: their cells.
+        width: columns of the terminal.
+        total: how many rows there are in all.
+    """
+    cells = [list(map(printable, row)) for row in rows]
+    taken = sum(
+        max(len(row[column]) for row in (heads, *cells)) + 2 for column in range(len(heads) - 1)
+    )
+    room = max(width - taken - 2, _LABEL_LEAST)
+    for row in cells:
+        row[-1] = cut(row[-1], room)
+    lines = list(grid([(head,) for head in heads], cells, len(heads) - 1).lines)
+    if total > len(cells):
+        lines.append(f"  and {number(total - len(cells))} more (--top 0 for all)")
+    return lines

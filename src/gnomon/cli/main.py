@@ -34,6 +34,7 @@ COMMAND_GROUPS = {
         "run": "measure a program with all this machine offers; store a run",
         "record": "sample where a program, process or the machine spends its time",
         "mpi": "measure the MPI calls of a program, of every rank and call site",
+        "io": "record what a program does to its files: calls, bytes, seeks, time",
         "count": "run a program, or attach to one, and count events",
         "stat": "monitor a machine, its CPUs, cgroups or processes",
         "import": "convert a file, such as a .viz file, to a run",

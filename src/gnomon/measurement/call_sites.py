@@ -90,6 +90,8 @@ class CallSites:
         self._routines: dict[str, int] = {}
         self._objects: dict[str, int] = {}
         self._sites, self._sizes, self._object_calls = _Keys(), _Keys(), _Keys()
+        self._pairs: dict[str, dict[tuple[str, str], int]] = {}
+        self._pair_paths: dict[str, NDArray[np.int64]] = {}
 
     def add(self, file: TotalsFile) -> None:
         """Take note of a process's sites, sizes and objects."""
@@ -108,6 +110,15 @@ class CallSites:
     def of_objects(self, file: TotalsFile) -> NDArray[np.int64]:
         """Return the path of each of a file's sites among those of objects."""
         return self._object_calls.paths_of(self._object_keys(file))
+
+    def number_pairs(self, kind: str, pairs: Sequence[tuple[str, str]]) -> NDArray[np.int64]:
+        """Return numbers of regions below others, of a kind, for `of_pairs` once all are known."""
+        known = self._pairs.setdefault(kind, {})
+        return np.array([known.setdefault(pair, len(known)) for pair in pairs], np.int64)
+
+    def of_pairs(self, kind: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the path of each pair by its number."""
+        return self._pair_paths[kind][numbers]
 
     # --- numbers of all files ---------------------------------------------------------------------
 
@@ -196,6 +207,8 @@ class CallSites:
             self._object_calls,
             lambda number, own: (objects[number], routines[own]),
         )
+        for kind, known in self._pairs.items():
+            self._pair_paths[kind] = self._add_named(kind, list(known))
         kinds = np.array([region[0] != "cpu" for region in self.regions])
         self.has_calls = kinds[self.paths.regions] & (self.paths.parents >= 0)
         return missing
@@ -259,11 +272,15 @@ class CallSites:
     ) -> None:
         """Add two regions for each key, one below the other, which is a root."""
         pairs = [names_of(key >> _BITS, key & ((1 << _BITS) - 1)) for key in keys.keys.tolist()]
+        keys.paths = self._add_named(kind, pairs)
+
+    def _add_named(self, kind: str, pairs: Sequence[tuple[str, str]]) -> NDArray[np.int64]:
         outer, inner = (
             np.array([self._region(kind, pair[at]) for pair in pairs], np.int64) for at in (0, 1)
         )
         tree, above = self.paths.with_roots(outer)
-        self.paths, keys.paths = tree.with_leaves(above, inner)
+        self.paths, paths = tree.with_leaves(above, inner)
+        return paths
 
 
 class _Keys:

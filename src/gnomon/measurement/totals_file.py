@@ -49,7 +49,7 @@ _KINDS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "site": (2, (("routine", "u2"), ("thread", "u4"), ("object", "u4"), ("frame", "u4"),
                  ("calls", "u8"), ("sent", "u8"), ("received", "u8"), ("ticks", "u8"),
                  ("most_ticks", "u8"), ("completion_ticks", "u8"))),
-    "size": (3, (("routine", "u2"), ("thread", "u4"), ("size_class", "u4"), ("zero", "u4"),
+    "size": (3, (("routine", "u2"), ("thread", "u4"), ("size_class", "u4"), ("file", "u4"),
                  ("calls", "u8"), ("bytes", "u8"), ("ticks", "u8"))),
     "messages": (4, (("zero", "u2"), ("thread", "u4"), ("site", "u4"), ("peer", "i4"),
                      ("messages", "u8"), ("bytes", "u8"), ("most_bytes", "u8"))),
@@ -62,9 +62,20 @@ _KINDS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
                  ("text", "S48"))),
     "waiting": (9, (("zero", "u2"), ("thread", "u4"), ("site", "u4"), ("pad", "u4"),
                     ("calls", "u8"), ("ticks", "u8"))),
+    "file": (11, (("type", "u2"), ("file", "u4"), ("device", "u8"), ("inode", "u8"),
+                  ("bytes", "u8"), ("block_bytes", "u8"))),
+    "access": (12, (("writes", "u2"), ("thread", "u4"), ("file", "u4"), ("unaligned", "u4"),
+                    ("forward", "u8"), ("forward_bytes", "u8"), ("backward", "u8"),
+                    ("backward_bytes", "u8"), ("end", "u8"), ("opens", "u8"))),
+    "process_io": (13, (("is_last", "u2"), ("zero", "u4"), ("read_bytes", "u8"),
+                        ("written_bytes", "u8"), ("read_calls", "u8"), ("write_calls", "u8"),
+                        ("device_read_bytes", "u8"), ("device_written_bytes", "u8"),
+                        ("major_faults", "u8"))),
 }  # fmt: skip
-_CODE_KIND = len(_KINDS) + 1
+_CODE_KIND = 10
+_NUMBERS = (0, *(number for number, _ in _KINDS.values()))
 _TEXT_PARTS_MOST = 1024
+_FILE_TYPE_MOST = 7
 _SIZE_CLASS_MOST = 64
 _BUILD_ID_MOST = 32
 # CAPACITY_BYTES of native/call_sites/totals_file.c.
@@ -97,7 +108,8 @@ class TotalsFile(NamedTuple):
         cost_ticks_nonblocking: what it adds to an operation that has a request, with its
             completion, beyond that of the calls.
         routines: their names by number.
-        sites: of struct gn_site_record; `messages` have their places among all records.
+        sites: of struct gn_site_record; `messages` have their places among all records. With files
+            `sent` and `received` are bytes asked for and delivered, `completion_ticks` failures.
         site_places: the place of each of `sites`.
         sizes: of struct gn_size_record.
         messages: of struct gn_messages_record.
@@ -105,8 +117,11 @@ class TotalsFile(NamedTuple):
         communicators: of struct gn_communicator_record.
         frames: of struct gn_frame_record, by their numbers; each after its caller.
         modules: of struct gn_module_record.
-        texts: paths of modules, names of communicators, and the file, a newline and the name of
-            Python functions ("code"), by (kind, number).
+        files: of struct gn_file_record.
+        accesses: of struct gn_access_record.
+        process_io: of struct gn_process_io_record.
+        texts: paths of modules and files, names of communicators, and the file, a newline and the
+            name of Python functions ("code"), by (kind, number).
     """
 
     path: Path
@@ -135,6 +150,9 @@ class TotalsFile(NamedTuple):
     communicators: NDArray[np.void]
     frames: NDArray[np.void]
     modules: NDArray[np.void]
+    files: NDArray[np.void]
+    accesses: NDArray[np.void]
+    process_io: NDArray[np.void]
     texts: Mapping[tuple[str, int], str]
 
 
@@ -198,6 +216,9 @@ def read_totals(path: Path) -> TotalsFile:
         communicators=columns["communicator"],
         frames=_frames(path, columns["frame"], begin, places["frame"]),
         modules=columns["module"],
+        files=columns["file"],
+        accesses=columns["access"],
+        process_io=columns["process_io"],
         texts=_texts(columns["text"]),
     )
 
@@ -237,7 +258,7 @@ def _columns(
 
     records = np.frombuffer(content, np.uint8).reshape(-1, RECORD_BYTES)
     kinds = records[:, :2].copy().view(f"{order}u2")[:, 0]
-    unknown = np.flatnonzero(kinds > len(_KINDS))
+    unknown = np.flatnonzero(~np.isin(kinds, _NUMBERS))
     if len(unknown):
         raise FormatError(path, begin + RECORD_BYTES * int(unknown[0]), "a record of no kind")
     places = {name: np.flatnonzero(kinds == number) for name, (number, _) in _KINDS.items()}
@@ -264,7 +285,9 @@ def _check_records(
         ("size", "routine", n_routines - 1, "a routine that has no name"),
         ("size", "size_class", _SIZE_CLASS_MOST, "sizes of no class"),
         ("module", "build_id_bytes", _BUILD_ID_MOST, "a build id that is too long"),
-        ("text", "of", _CODE_KIND, "a text of nothing"),
+        ("text", "of", _NUMBERS[-1], "a text of nothing"),
+        ("file", "type", _FILE_TYPE_MOST, "a file of no type"),
+        ("access", "writes", 1, "neither reads nor writes"),
         ("text", "part", _TEXT_PARTS_MOST - 1, f"a text of more than {_TEXT_PARTS_MOST} parts"),
     ):
         wrong = np.flatnonzero(columns[name][field] > most)

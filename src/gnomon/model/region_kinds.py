@@ -50,7 +50,11 @@ KINDS = (
     RegionKind("mpi", "MPI calls", "call"),
     RegionKind("mpi_size", "MPI calls by size", "size", is_division=True),
     RegionKind("mpi_communicator", "MPI calls by communicator", "communicator", is_division=True),
-    RegionKind("io", "I/O", "call"),
+    RegionKind("io", "I/O calls", "call"),
+    RegionKind("io_file", "I/O calls by file", "file", is_division=True),
+    RegionKind("io_size", "I/O calls by size", "size", is_division=True),
+    RegionKind("io_access", "reads and writes by file", "file", is_division=True),
+    RegionKind("io_file_size", "reads and writes by file and size", "size", is_division=True),
     RegionKind("memory", "memory", "memory"),
     RegionKind(THREAD, "threads", "thread"),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gnomon.mpi import mpi_text
 from gnomon.mpi.mpi_metrics import OUTSIDE
 from gnomon.mpi.mpi_sums import MpiSums
-from gnomon.terminal_text import filled
+from gnomon.terminal_text import filled, share
 from gnomon.units import number, printable
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ def lines(run: Run, width: int, *, with_sites: bool = False) -> list[str]:
     text = f"MPI: {number(n)} rank{'' if n == 1 else 's'}"
     if brief.mean is not None:
         text += (
-            f", {mpi_text.share(brief.mean, 1)} of {'its' if n == 1 else 'their'} time in MPI "
-            f"({mpi_text.share(brief.least, 1)} to {mpi_text.share(brief.most, 1)})"
+            f", {share(brief.mean, 1)} of {'its' if n == 1 else 'their'} time in MPI "
+            f"({share(brief.least, 1)} to {share(brief.most, 1)})"
         )
     if brief.site is not None:
         place = mpi_text.site_label(brief.site)
-        text += f"; most, {mpi_text.share(brief.part, 1)}, in {place}"
+        text += f"; most, {share(brief.part, 1)}, in {place}"
     told = filled(printable(text), width, "  ", "    ")
     if with_sites:
         inside = [site for site in sums.sites() if site.routine not in OUTSIDE]

@@ -9,22 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gnomon.measurement.size_classes import size_name
-from gnomon.model.inlining import PYTHON
 from gnomon.mpi import mpi_metrics as names
 from gnomon.mpi.mpi_metrics import CALL, COMMUNICATOR, SIZE
 from gnomon.mpi.mpi_values import Heaviest, Message, Pairs, Ranks, Site
 from gnomon.mpi.routines import may_wait_for_all
-from gnomon.named_tuple import NamedTuple
-from gnomon.symbols.code_frames import is_importer
+from gnomon.store.site_places import described
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from gnomon.model.array_types import Cells
-    from gnomon.mpi.run_queries import RunQueries
+    from gnomon.store.run_queries import RunQueries
 
 _NS = 1e9
-_CALLERS_MOST = 64
 _VALUE = "COALESCE(p.exclusive, p.inclusive)"
 _IS_VALUE = f"isfinite({_VALUE}) AND {_VALUE} >= 0"
 _CALLS = "GREATEST(COALESCE(p.calls, 0), 0)"
@@ -32,17 +29,6 @@ _SITES = f"""(
 SELECT t.path, r.name AS routine FROM paths t JOIN regions r USING (region) WHERE r.kind = '{CALL}'
 )"""
 _PROCESSES = "p.location IN (SELECT location FROM locations WHERE kind = 'process')"
-
-
-class _Caller(NamedTuple):
-    """A function that leads to a site, at the line of its call; 0 where it is not known."""
-
-    function: str
-    line: int
-    is_python: bool
-
-    def __str__(self) -> str:
-        return f"{self.function}:{self.line}" if self.line else self.function
 
 
 class MpiSums:
@@ -192,7 +178,7 @@ class MpiSums:
         site, part = None, 0.0
         if rows and rows[0][2] > 0:
             path, ns, whole = rows[0]
-            (site,) = (self._site(row, {}, None) for row in self._described([path]))
+            (site,) = (self._site(row, {}, None) for row in described(self._run, [path]))
             part = ns / whole
         n, least, mean, most = shares
         return Heaviest(int(n), least, mean, most, site, part)
@@ -219,52 +205,10 @@ class MpiSums:
             values.setdefault(path, {})[metrics[metric]] = tuple(map(float, numbers))
         waiting = dict(self._run.query(self._waiting("path")))
         rows = [
-            self._site(row, values[row[0]], waiting.get(row[0])) for row in self._described(values)
+            self._site(row, values[row[0]], waiting.get(row[0]))
+            for row in described(self._run, values)
         ]
         return sorted(rows, key=lambda site: (-site.seconds, site.routine, site.file, site.path))
-
-    def _described(self, paths: Iterable[int]) -> Iterator[tuple[Any, ...]]:
-        """Yield path, routine, function, module, file, line and callers of sites."""
-        listed = ", ".join(map(str, paths)) or "-1"
-        all_callers = self._callers(listed)
-        for path, routine, function, above, *place in self._run.query(
-            f"""
-            SELECT t.path, r.name, CASE WHEN a.kind = 'cpu' THEN a.name ELSE '' END, a.module,
-                r.module, r.file, COALESCE(r.line, 0)
-            FROM paths t JOIN regions r USING (region)
-            LEFT JOIN paths above ON above.path = t.parent
-            LEFT JOIN regions a ON a.region = above.region
-            WHERE t.path IN ({listed})
-            """
-        ):
-            callers, own = all_callers.get(path, []), function
-            # Of a line of Python the function is meant, not what was made of another one by Cython.
-            if place[0] == PYTHON != above:
-                inner = [at for at, caller in enumerate(callers) if caller.is_python][:1]
-                own = callers[inner[0]].function if inner else function
-                callers = callers[inner[0] + 1 :] if inner else callers
-            yield path, routine, own, *place, tuple(map(str, callers))
-
-    def _callers(self, listed: str) -> dict[int, list[_Caller]]:
-        """Return the functions that lead to those that have the sites, the nearest first."""
-        callers: dict[int, list[_Caller]] = {}
-        for site, name, line, module, file in self._run.query(
-            f"""
-            WITH RECURSIVE up AS (
-                SELECT t.path AS site, above.parent AS path, 0 AS depth
-                FROM paths t JOIN paths above ON above.path = t.parent WHERE t.path IN ({listed})
-                UNION ALL
-                SELECT up.site, t.parent, up.depth + 1 FROM up JOIN paths t ON t.path = up.path
-                WHERE up.depth < {_CALLERS_MOST}
-            )
-            SELECT up.site, r.name, COALESCE(r.line, 0), r.module, r.file FROM up
-            JOIN paths t ON t.path = up.path JOIN regions r ON r.region = t.region
-            WHERE r.kind = 'cpu' ORDER BY up.site, up.depth
-            """
-        ):
-            if not is_importer(module, file):
-                callers.setdefault(site, []).append(_Caller(name, line, module == PYTHON))
-        return callers
 
     def _site(
         self, row: tuple[Any, ...], values: Mapping[str, tuple[float, ...]], waiting: float | None

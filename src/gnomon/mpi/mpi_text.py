@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from gnomon.measurement.size_classes import size_name
 from gnomon.mpi.mpi_balance import COMPUTING, SENT, WAITING, Outlier, computing
-from gnomon.terminal_text import cut, facts, filled, grid
+from gnomon.terminal_text import ABSENT, facts, filled, grid, share, table
 from gnomon.units import number, printable, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from gnomon.mpi.mpi_balance import Efficiency
     from gnomon.mpi.mpi_values import Message, Pairs, Ranks, Site
@@ -23,42 +23,8 @@ _OUTLIERS_SHOWN = 5
 _TIMES_MOST = 10
 _GROUP_LEAST = 0.01
 """Of all ranks: so many that stand out alike are a group of their own."""
-_ABSENT = "-"
-_LABEL_LEAST = 12
 _BAR_LEAST, _BAR_MOST = 8, 40
 _BAR = "█"
-_PERCENT_DIGITS = 1
-
-
-def share(part: float | None, whole: float) -> str:
-    """Return a part of a whole in percent, "-" where there is none."""
-    if part is None or not whole > 0:
-        return _ABSENT
-    return f"{100 * part / whole:.{_PERCENT_DIGITS}f} %"
-
-
-def table(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], width: int, total: int = 0
-) -> list[str]:
-    """Return rows as lines; the last column is text and takes what is left of the width.
-
-    Args:
-        heads: of the columns.
-        rows: their cells.
-        width: columns of the terminal.
-        total: how many rows there are in all.
-    """
-    cells = [list(map(printable, row)) for row in rows]
-    taken = sum(
-        max(len(row[column]) for row in (heads, *cells)) + 2 for column in range(len(heads) - 1)
-    )
-    room = max(width - taken - 2, _LABEL_LEAST)
-    for row in cells:
-        row[-1] = cut(row[-1], room)
-    lines = list(grid([(head,) for head in heads], cells, len(heads) - 1).lines)
-    if total > len(cells):
-        lines.append(f"  and {number(total - len(cells))} more (--top 0 for all)")
-    return lines
 
 
 # --- the whole ------------------------------------------------------------------------------------
@@ -228,7 +194,7 @@ def site_table(sites: Sequence[Site], n_ranks: float, width: int, top: int) -> l
             quantity(site.seconds / n_ranks, "s"),
             share(site.waiting, site.seconds),
             number(_rounded(site.calls / n_ranks)),
-            quantity(_rounded(site.mean_bytes), "bytes") if site.mean_bytes else _ABSENT,
+            quantity(_rounded(site.mean_bytes), "bytes") if site.mean_bytes else ABSENT,
             label,
         )
         for site, label in zip(shown, _site_labels(shown), strict=True)
@@ -292,12 +258,12 @@ def rank_lines(
     for row in order[:top] if top else order:
         elapsed = float(ranks.elapsed[row])
         rank, place = int(ranks.rank[row]), str(ranks.host[row])
-        name = number(rank) if rank >= 0 else _ABSENT
+        name = number(rank) if rank >= 0 else ABSENT
         rows.append(
             (
-                quantity(_number(elapsed), "s", _ABSENT), share(float(ranks.inside[row]), elapsed),
-                quantity(_number(float(useful[row])), "s", _ABSENT),
-                quantity(_number(float(ranks.waiting[row])), "s", _ABSENT),
+                quantity(_number(elapsed), "s", ABSENT), share(float(ranks.inside[row]), elapsed),
+                quantity(_number(float(useful[row])), "s", ABSENT),
+                quantity(_number(float(ranks.waiting[row])), "s", ABSENT),
                 quantity(float(ranks.sent[row]), "bytes"), name,
                 f"{place}, {by[row]}" if row in by else place,
             )

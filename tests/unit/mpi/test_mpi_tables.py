@@ -302,7 +302,7 @@ def test_files_that_are_not_held_are_read_again(
     for rank in range(3):
         write(tmp_path, totals_files.usual(), rank=rank, pid=100 + rank)
     held = [table.rows for table in collect(tmp_path).tables]
-    monkeypatch.setattr("gnomon.mpi.mpi_tables._HELD_BYTES", 0)
+    monkeypatch.setattr("gnomon.measurement.totals_processes._HELD_BYTES", 0)
     assert [table.rows for table in collect(tmp_path).tables] == held
 
 

@@ -133,7 +133,7 @@ def test_help_lists_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
             ["app", "metrics", "--by", "colour"],
             2,
             "--by does not apply to metrics; it applies to values, hotspots, profile, tree, "
-            "waits and mpi",
+            "waits, mpi and io",
         ),
         (["app", "profile", "--by", "ranks"], 2, "profile has no such rows; did you mean rank?"),
         (["app", "hotspots", "--by", "x"], 2, "no such rows; it is function, file or line"),

@@ -26,11 +26,13 @@ class Key(NamedTuple):
 
     Attributes:
         name: the same in every part that has such a thing.
-        type: string, integer, boolean, number (null where it is not known), or numbers (an object
-            with a number for each metric, whose unit and how are in `metrics` of the document).
+        type: string, integer, boolean, number (null where it is not known), numbers (an object
+            with a number for each metric, whose unit and how are in `metrics` of the document), or
+            rows (a list of objects).
         text: what it is.
         by: rows by these have it; () for all.
         is_nullable: it may be null, though it is no number.
+        rows: of the type `rows`, the keys of its objects.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Key(NamedTuple):
     text: str
     by: tuple[str, ...] = ()
     is_nullable: bool = False
+    rows: tuple[Key, ...] = ()
 
 
 METRIC = Key("metric", "string", "what was measured")
@@ -226,3 +229,9 @@ def lists_of(part: ReportPart) -> Mapping[str, tuple[Key, ...]]:
     """Return the further lists that a part's document may have, and what their rows have."""
     lists: Mapping[str, tuple[Key, ...]] = getattr(part, "lists", {})
     return lists
+
+
+def objects_of(part: ReportPart) -> Mapping[str, tuple[Key, ...]]:
+    """Return the objects that a part's document may have beside its rows, and their keys."""
+    objects: Mapping[str, tuple[Key, ...]] = getattr(part, "objects", {})
+    return objects

@@ -16,6 +16,7 @@ from gnomon.store.reports.report_part import (
     Key,
     ReportPart,
     lists_of,
+    objects_of,
 )
 
 _NUMBER: dict[str, Any] = {"type": ["number", "null"]}
@@ -32,6 +33,11 @@ def schema(parts: Iterable[ReportPart]) -> dict[str, Any]:
         }
         for part in {part.name: part for part, _ in rows}.values()
         for name, keys in lists_of(part).items()
+    }
+    objects = {
+        name: {"description": f"of the part {part.name}, without --by", **_object(keys)}
+        for part in {part.name: part for part, _ in rows}.values()
+        for name, keys in objects_of(part).items()
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -66,6 +72,7 @@ def schema(parts: Iterable[ReportPart]) -> dict[str, Any]:
                 "items": {"type": "string"},
             },
             **lists,
+            **objects,
             "rows": {"type": "array"},
         },
         "additionalProperties": False,
@@ -113,4 +120,6 @@ def _type(key: Key) -> dict[str, Any]:
         return _NUMBER
     if key.type == "numbers":
         return {"type": "object", "additionalProperties": _NUMBER}
+    if key.type == "rows":
+        return {"type": "array", "items": _object(key.rows)}
     return {"type": [key.type, "null"] if key.is_nullable else key.type}

@@ -1,4 +1,4 @@
-"""What sums of MPI ask: a run (`gnomon.store.run.Run`), or tables that `gnomon view` has open."""
+"""What sums of a capability ask: a run (`gnomon.store.run.Run`), or tables of `gnomon view`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,581 @@
+#include "io_call.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/close_range.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* What is told apart of sizes. */
+struct size {
+	uint32_t hash;
+	uint32_t file;
+	uint16_t routine, class;
+	union gn_totals_record *record;
+};
+
+struct request {
+	uint64_t asked, delivered;
+	int64_t offset; /* GN_IO_NO_POSITION: it has none */
+	int direction;	/* -1: it moves nothing */
+	int is_failed;
+};
+
+static const struct request NOTHING = {.offset = GN_IO_NO_POSITION, .direction = -1};
+
+void *gn_io_next(const char *name)
+{
+	const int before = errno;
+	void *next = dlsym(RTLD_NEXT, name);
+
+	errno = before;
+	return next;
+}
+
+/* --- records, which are there already in most calls ------------------------------------------- */
+
+/* Of the library itself: what its constructors call is not the program's. */
+static int is_own(uintptr_t address)
+{
+	extern const char __ehdr_start[], _end[];
+
+	return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)_end;
+}
+
+static __attribute__((noinline)) struct gn_call_place *
+add_place(struct gn_io_thread *thread, const struct gn_call_origin *origin, uint32_t hash,
+	  uint32_t file)
+{
+	struct gn_call_place *place;
+	struct gn_io_work work;
+
+	if (is_own(origin->return_address))
+		return NULL;
+	gn_io_work_begin(&work);
+	gn_io_file_record(&thread->calls, file);
+	place = gn_place_add(&thread->calls, origin, hash, file);
+	if (place) {
+		place->detail = place->site;
+		place->detail_of = (int32_t)file;
+	}
+	gn_io_work_end(&work);
+	return place;
+}
+
+static __attribute__((noinline)) void take_site(struct gn_io_thread *thread,
+						struct gn_call_place *place, uint32_t file)
+{
+	struct gn_io_work work;
+
+	gn_io_work_begin(&work);
+	gn_io_file_record(&thread->calls, file);
+	place->detail =
+		gn_site_record(&thread->calls, place->routine, file, place->site->site.frame);
+	place->detail_of = (int32_t)file;
+	gn_io_work_end(&work);
+}
+
+static __attribute__((noinline)) struct gn_io_access *
+add_access(struct gn_io_thread *thread, uint32_t file, uint16_t writes, uint32_t hash)
+{
+	const struct gn_access_record record = {
+		.writes = writes, .thread = thread->calls.number, .file = file};
+	struct gn_io_access *access = NULL;
+	struct gn_io_work work;
+
+	gn_io_work_begin(&work);
+	if (!gn_hash_table_make_room(&thread->accesses, sizeof(*access))) {
+		uint32_t i = hash;
+
+		do
+			access = gn_hash_table_entry(&thread->accesses, sizeof(*access), i++);
+		while (access->hash);
+		*access = (struct gn_io_access){
+			.hash = hash, .file = file, .writes = writes, .class = UINT32_MAX};
+		access->access = gn_totals_add(&thread->calls.chunk, GN_TOTALS_ACCESS, &record,
+					       sizeof(record));
+		thread->accesses.n++;
+	}
+	gn_io_work_end(&work);
+	return access;
+}
+
+static struct gn_io_access *access_of(struct gn_io_thread *thread, uint32_t file, uint16_t writes)
+{
+	const uint32_t hash = gn_hash_of(file, writes);
+	struct gn_io_access *access = thread->accesses.entry;
+
+	for (uint32_t i = hash; access; i++) {
+		access = gn_hash_table_entry(&thread->accesses, sizeof(*access), i);
+		if (!access->hash)
+			break;
+		if (access->file == file && access->writes == writes)
+			return access;
+	}
+	return add_access(thread, file, writes, hash);
+}
+
+static union gn_totals_record *make_size(struct gn_io_thread *thread, uint32_t file,
+					 uint32_t routine, uint32_t class)
+{
+	const struct gn_size_record record = {.routine = (uint16_t)routine,
+					      .thread = thread->calls.number,
+					      .class = class,
+					      .file = file};
+	const uint32_t hash = gn_hash_of(file, (uint64_t)routine << 8 | class);
+	struct size *size;
+
+	if (gn_hash_table_make_room(&thread->sizes, sizeof(*size)))
+		return NULL;
+	for (uint32_t i = hash;; i++) {
+		size = gn_hash_table_entry(&thread->sizes, sizeof(*size), i);
+		if (!size->hash)
+			break;
+		if (size->file == file && size->routine == routine && size->class == class)
+			return size->record;
+	}
+	size->record = gn_totals_add(&thread->calls.chunk, GN_TOTALS_SIZE, &record, sizeof(record));
+	if (!size->record)
+		return NULL;
+	size->hash = hash;
+	size->file = file;
+	size->routine = (uint16_t)routine;
+	size->class = (uint16_t)class;
+	thread->sizes.n++;
+	return size->record;
+}
+
+static __attribute__((noinline)) void take_size(struct gn_io_thread *thread,
+						struct gn_io_access *access, uint32_t routine,
+						uint32_t class)
+{
+	struct gn_io_work work;
+
+	gn_io_work_begin(&work);
+	access->size = make_size(thread, access->file, routine, class);
+	access->routine = (uint16_t)routine;
+	access->class = class;
+	gn_io_work_end(&work);
+}
+
+/* --- accounts --------------------------------------------------------------------------------- */
+
+static inline void add_call(struct gn_io_thread *thread, const struct gn_io_call *call,
+			    uint32_t file, const struct request *request, uint64_t ticks)
+{
+	const struct gn_call_origin origin = {
+		.return_address = call->return_address,
+		.frame = call->frame,
+		.routine = call->routine,
+		.object = GN_TOTALS_NONE,
+		.python = gn_has_python_callers ? gn_python_caller_hash() : 0,
+	};
+	const uint32_t hash = gn_origin_hash(&origin);
+	struct gn_call_place *place = gn_place_find(&thread->calls, &origin, hash);
+	struct gn_site_record *site;
+
+	if (__builtin_expect(!place, 0))
+		place = add_place(thread, &origin, hash, file);
+	if (!place)
+		return;
+	if (__builtin_expect(place->detail_of != (int32_t)file, 0))
+		take_site(thread, place, file);
+	if (!place->detail)
+		return;
+	site = &place->detail->site;
+	site->calls++;
+	site->sent += request->asked;
+	site->received += request->delivered;
+	site->ticks += ticks;
+	if (ticks > site->most_ticks)
+		site->most_ticks = ticks;
+	site->failures += (uint64_t)request->is_failed;
+}
+
+static inline void add_access_to(struct gn_access_record *record, const struct request *request,
+				 int64_t last_end, uint32_t block_bytes)
+{
+	const int64_t end = request->offset + (int64_t)request->delivered;
+
+	if (request->offset > last_end) {
+		record->forward++;
+		record->forward_bytes += (uint64_t)(request->offset - last_end);
+	} else if (request->offset < last_end) {
+		record->backward++;
+		record->backward_bytes += (uint64_t)(last_end - request->offset);
+	}
+	/* Of most file systems a power of two. */
+	if (((uint64_t)request->offset | request->asked) & (block_bytes - 1))
+		record->unaligned++;
+	if (end > (int64_t)record->end)
+		record->end = (uint64_t)end;
+}
+
+static inline void add_request(struct gn_io_thread *thread, const struct gn_io_call *call,
+			       uint32_t file, uint32_t block_bytes, _Atomic int64_t *last_end,
+			       const struct request *request, uint64_t ticks)
+{
+	const uint32_t class = gn_size_class(request->asked);
+	struct gn_io_access *access = access_of(thread, file, (uint16_t)request->direction);
+
+	if (!access)
+		return;
+	if (__builtin_expect(access->class != class || access->routine != call->routine, 0))
+		take_size(thread, access, call->routine, class);
+	if (access->size) {
+		access->size->size.calls++;
+		access->size->size.bytes += request->delivered;
+		access->size->size.ticks += ticks;
+	}
+	if (!access->access || !block_bytes || request->offset == GN_IO_NO_POSITION ||
+	    request->is_failed)
+		return;
+	add_access_to(&access->access->access, request,
+		      atomic_load_explicit(last_end, memory_order_relaxed), block_bytes);
+	atomic_store_explicit(last_end, request->offset + (int64_t)request->delivered,
+			      memory_order_relaxed);
+}
+
+static __attribute__((noinline)) struct gn_io_open_file *meet_descriptor(int fd)
+{
+	struct gn_io_open_file *own;
+	struct gn_io_work work;
+
+	gn_io_work_begin(&work);
+	own = gn_io_descriptor_get(fd);
+	gn_io_work_end(&work);
+	return own;
+}
+
+static inline struct gn_io_open_file *open_file_of(int fd)
+{
+	struct gn_io_open_file *own = gn_io_descriptor_find(fd);
+
+	return __builtin_expect(own != NULL, 1) ? own : meet_descriptor(fd);
+}
+
+static __attribute__((noinline)) uint32_t no_file(void)
+{
+	struct gn_io_work work;
+	uint32_t file;
+
+	gn_io_work_begin(&work);
+	file = gn_io_file("(none)");
+	gn_io_work_end(&work);
+	return file;
+}
+
+static inline void finish(struct gn_io_thread *thread, uint64_t end)
+{
+	thread->calls.record->thread.last_ticks = end;
+	thread->is_busy--;
+}
+
+/* Of a call whose file is known. */
+static void add_to_file(const struct gn_io_call *call, uint32_t file, int is_failed)
+{
+	const uint64_t end = gn_bare_ticks(gn_io_uses_counter);
+	struct request request = NOTHING;
+
+	if (!call->thread || file == GN_IO_OWN_FILE)
+		return;
+	request.is_failed = is_failed;
+	call->thread->is_busy++;
+	add_call(call->thread, call, file == GN_IO_NO_FILE ? no_file() : file, &request,
+		 end - call->begin);
+	finish(call->thread, end);
+}
+
+void gn_io_used(const struct gn_io_call *call, int fd, int failed)
+{
+	const struct gn_io_open_file *own;
+
+	if (!call->thread)
+		return;
+	own = open_file_of(fd);
+	add_to_file(call, own ? own->file : GN_IO_NO_FILE, failed);
+}
+
+/* A request of an open file, of which a position of its own may move. */
+static inline void add_move(const struct gn_io_call *call, struct gn_io_open_file *own,
+			    _Atomic int64_t *last_end, const struct request *request, uint64_t end)
+{
+	struct gn_io_thread *thread = call->thread;
+	const uint32_t file = own ? own->file : no_file();
+
+	if (file == GN_IO_OWN_FILE)
+		return;
+	thread->is_busy++;
+	add_call(thread, call, file, request, end - call->begin);
+	add_request(thread, call, file, own ? own->block_bytes : 0, last_end, request,
+		    end - call->begin);
+	finish(thread, end);
+}
+
+void gn_io_moved(const struct gn_io_call *call, int fd, enum gn_io_direction direction,
+		 uint64_t asked, ssize_t result)
+{
+	gn_io_moved_at(call, fd, direction, asked, result, -1);
+}
+
+static struct request request_of(enum gn_io_direction direction, uint64_t asked, ssize_t result,
+				 int64_t offset)
+{
+	return (struct request){
+		.asked = asked,
+		.delivered = result > 0 ? (uint64_t)result : 0,
+		.offset = offset,
+		.direction = direction,
+		.is_failed = result < 0,
+	};
+}
+
+/* At the position, which moves; of an appending write that is the file's end, as far as it is known
+ * here. */
+static int64_t move_position(_Atomic int64_t *moves, uint64_t bytes)
+{
+	const int64_t position = atomic_load_explicit(moves, memory_order_relaxed);
+
+	if (position != GN_IO_NO_POSITION)
+		atomic_store_explicit(moves, position + (int64_t)bytes, memory_order_relaxed);
+	return position;
+}
+
+void gn_io_moved_at(const struct gn_io_call *call, int fd, enum gn_io_direction direction,
+		    uint64_t asked, ssize_t result, int64_t offset)
+{
+	const uint64_t end = gn_bare_ticks(gn_io_uses_counter);
+	struct gn_io_open_file *own;
+	struct request request;
+
+	if (!call->thread)
+		return;
+	own = open_file_of(fd);
+	request = request_of(direction, asked, result, offset);
+	if (own && offset < 0)
+		request.offset = move_position(&own->position, request.delivered);
+	add_move(call, own, own ? &own->end : NULL, &request, end);
+}
+
+void gn_io_stream_request(const struct gn_io_call *call, int fd, enum gn_io_direction direction,
+			  uint64_t asked, uint64_t delivered, int failed)
+{
+	const uint64_t end = gn_bare_ticks(gn_io_uses_counter);
+	struct request request = request_of(direction, asked, (ssize_t)delivered, 0);
+	struct gn_io_open_file *own = open_file_of(fd);
+
+	request.is_failed = failed;
+	request.offset = own ? move_position(&own->stream_position, delivered) : GN_IO_NO_POSITION;
+	add_move(call, own, own ? &own->stream_end : NULL, &request, end);
+}
+
+void gn_io_copied(const struct gn_io_call *call, int to, int64_t to_offset, int from,
+		  int64_t from_offset, uint64_t asked, ssize_t result)
+{
+	gn_io_moved_at(call, to, GN_IO_WRITES, asked, result, to_offset);
+	if (!call->thread)
+		return;
+	/* Of what it read there is no further call. */
+	struct gn_io_open_file *own = open_file_of(from);
+	struct request request = request_of(GN_IO_READS, asked, result, from_offset);
+
+	if (!own || own->file == GN_IO_OWN_FILE)
+		return;
+	if (from_offset < 0)
+		request.offset = move_position(&own->position, request.delivered);
+	call->thread->is_busy++;
+	add_request(call->thread, call, own->file, own->block_bytes, &own->end, &request, 0);
+	call->thread->is_busy--;
+}
+
+void gn_io_sought(const struct gn_io_call *call, int fd, int64_t result)
+{
+	const uint64_t end = gn_bare_ticks(gn_io_uses_counter);
+	struct request request = NOTHING;
+	struct gn_io_open_file *own;
+
+	if (!call->thread)
+		return;
+	own = open_file_of(fd);
+	if (own && result >= 0)
+		atomic_store_explicit(&own->position, result, memory_order_relaxed);
+	if (own && own->file == GN_IO_OWN_FILE)
+		return;
+	request.is_failed = result < 0;
+	call->thread->is_busy++;
+	add_call(call->thread, call, own ? own->file : no_file(), &request, end - call->begin);
+	finish(call->thread, end);
+}
+
+/* --- descriptors and paths -------------------------------------------------------------------- */
+
+/* One more descriptor of a file was opened. */
+static void count_open(struct gn_io_thread *thread, uint32_t file)
+{
+	struct gn_io_access *access;
+
+	if (file >= GN_IO_OWN_FILE)
+		return;
+	thread->is_busy++;
+	access = access_of(thread, file, GN_IO_READS);
+	if (access && access->access)
+		access->access->access.opens++;
+	thread->is_busy--;
+}
+
+void gn_io_opened(const struct gn_io_call *call, int fd, int directory, const char *path, int flags)
+{
+	struct gn_io_open_file *own;
+	struct gn_io_call timed = *call;
+	struct gn_io_work work;
+	uint32_t file;
+	uint64_t end = gn_bare_ticks(gn_io_uses_counter);
+
+	if (!call->thread)
+		return;
+	gn_io_work_begin(&work);
+	if (fd >= 0) {
+		own = gn_io_descriptor_open(fd, flags);
+		file = own ? own->file : GN_IO_NO_FILE;
+	} else {
+		file = path ? gn_io_file_of_path(directory, path) : GN_IO_NO_FILE;
+	}
+	gn_io_work_end(&work);
+	/* What we looked up is no part of the call. */
+	timed.begin += gn_bare_ticks(gn_io_uses_counter) - end;
+	add_to_file(&timed, file, fd < 0);
+	if (fd >= 0)
+		count_open(call->thread, file);
+}
+
+void gn_io_duplicated(const struct gn_io_call *call, int fd, int of)
+{
+	struct gn_io_work work;
+
+	if (!call->thread)
+		return;
+	if (fd >= 0) {
+		gn_io_work_begin(&work);
+		gn_io_descriptor_duplicate(fd, of);
+		gn_io_work_end(&work);
+	}
+	gn_io_used(call, of, fd < 0);
+}
+
+uint32_t gn_io_closing(const struct gn_io_call *call, unsigned int first, unsigned int last)
+{
+	const struct gn_io_open_file *own;
+	struct gn_io_work work;
+	uint32_t file;
+
+	if (!call->thread)
+		return GN_IO_NO_FILE;
+	gn_io_work_begin(&work);
+	own = first == last ? gn_io_descriptor_get((int)first) : NULL;
+	file = own ? own->file : GN_IO_NO_FILE;
+	gn_io_descriptors_close(first, last);
+	gn_io_work_end(&work);
+	return file;
+}
+
+void gn_io_closed(const struct gn_io_call *call, uint32_t file, int failed)
+{
+	add_to_file(call, file, failed);
+}
+
+uint32_t gn_io_range_closing(const struct gn_io_call *call, unsigned int first, unsigned int last,
+			     int flags)
+{
+	struct gn_io_work work;
+
+	if (call->thread && first <= last && !(flags & (int)CLOSE_RANGE_CLOEXEC)) {
+		gn_io_work_begin(&work);
+		gn_io_descriptors_close(first, last);
+		gn_io_work_end(&work);
+	}
+	return GN_IO_NO_FILE;
+}
+
+void gn_io_controlled(const struct gn_io_call *call, int fd, int command, const void *argument,
+		      int result)
+{
+	struct gn_io_open_file *own;
+
+	if (!call->thread)
+		return;
+	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) {
+		gn_io_duplicated(call, result, fd);
+		return;
+	}
+	own = gn_io_descriptor_find(fd);
+	if (own && command == F_SETFL && result >= 0)
+		own->appends = ((intptr_t)argument & O_APPEND) != 0;
+	gn_io_used(call, fd, result < 0);
+}
+
+void gn_io_sized(const struct gn_io_call *call, int fd, uint64_t asked, uint64_t delivered,
+		 int failed)
+{
+	const uint64_t end = gn_bare_ticks(gn_io_uses_counter);
+	const struct request request = {
+		.asked = asked,
+		.delivered = delivered,
+		.offset = GN_IO_NO_POSITION,
+		.direction = -1,
+		.is_failed = failed,
+	};
+	const struct gn_io_open_file *own;
+
+	if (!call->thread)
+		return;
+	own = open_file_of(fd);
+	if (own && own->file == GN_IO_OWN_FILE)
+		return;
+	call->thread->is_busy++;
+	add_call(call->thread, call, own ? own->file : no_file(), &request, end - call->begin);
+	finish(call->thread, end);
+}
+
+void gn_io_mapped(const struct gn_io_call *call, int fd, int flags, uint64_t bytes, int failed)
+{
+	if (fd >= 0 && !(flags & MAP_ANONYMOUS))
+		gn_io_sized(call, fd, bytes, 0, failed);
+}
+
+void gn_io_listed(const struct gn_io_call *call, struct aiocb *const list[], int n, int failed)
+{
+	uint64_t bytes = 0;
+	int fd = -1;
+
+	if (!call->thread)
+		return;
+	for (int i = 0; i < n; i++)
+		if (list[i] && list[i]->aio_lio_opcode != LIO_NOP) {
+			fd = list[i]->aio_fildes;
+			bytes += list[i]->aio_nbytes;
+		}
+	gn_io_sized(call, fd, bytes, 0, failed);
+}
+
+uint32_t gn_io_name(const struct gn_io_call *call, int directory, const char *path)
+{
+	struct gn_io_work work;
+	uint32_t file;
+
+	if (!call->thread)
+		return GN_IO_NO_FILE;
+	gn_io_work_begin(&work);
+	file = gn_io_file_of_path(directory, path);
+	gn_io_work_end(&work);
+	return file;
+}
+
+void gn_io_named(const struct gn_io_call *call, int directory, const char *path, int failed)
+{
+	const uint64_t end = gn_bare_ticks(gn_io_uses_counter);
+	const uint32_t file = gn_io_name(call, directory, path);
+	struct gn_io_call timed = *call;
+
+	timed.begin += gn_bare_ticks(gn_io_uses_counter) - end;
+	add_to_file(&timed, file, failed);
+}

@@ -1,0 +1,56 @@
+#include "kernel_counts.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "own_calls.h"
+#include "totals_file.h"
+
+static struct gn_totals_chunk chunk;
+
+/* The number behind a name in lines "name: number"; 0: it is not there. */
+static uint64_t number_of(const char *text, const char *name)
+{
+	const char *line = strstr(text, name);
+
+	return line ? strtoull(line + strlen(name), NULL, 10) : 0;
+}
+
+static void count(uint16_t is_last)
+{
+	struct gn_process_io_record record = {.is_last = is_last};
+	const int io = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/io", O_RDONLY | O_CLOEXEC);
+	struct rusage usage;
+	char text[512];
+	ssize_t n;
+
+	if (io < 0)
+		return;
+	n = gn_read(io, text, sizeof(text) - 1);
+	syscall(SYS_close, io);
+	if (n <= 0)
+		return;
+	text[n] = 0;
+	record.read_bytes = number_of(text, "rchar:");
+	record.written_bytes = number_of(text, "wchar:");
+	record.read_calls = number_of(text, "syscr:");
+	record.write_calls = number_of(text, "syscw:");
+	record.device_read_bytes = number_of(text, "\nread_bytes:");
+	record.device_written_bytes = number_of(text, "\nwrite_bytes:");
+	if (!getrusage(RUSAGE_SELF, &usage))
+		record.major_faults = (uint64_t)usage.ru_majflt;
+	gn_totals_add(&chunk, GN_TOTALS_PROCESS_IO, &record, sizeof(record));
+}
+
+void gn_io_count_begin(void)
+{
+	memset(&chunk, 0, sizeof(chunk));
+	count(0);
+}
+
+void gn_io_count_end(void)
+{
+	count(1);
+}

@@ -1,0 +1,129 @@
+"""The calls on files that are recorded, from calls.toml."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+
+from gnomon.named_tuple import NamedTuple
+
+POSIX, STDIO = "posix", "stdio"
+"""Layers: calls of the system, and of what the C library keeps a buffer for."""
+
+_DECLARATION = re.compile(r"^(?P<result>.*?[ *])(?P<name>\w+)\((?P<parameters>.*)\)$")
+_PARAMETER_NAME = re.compile(r"\(\*(\w+)\)|(\w+)(?:\[\w*\])?$")
+
+
+class Call(NamedTuple):
+    """A function of C.
+
+    Attributes:
+        name: of the function.
+        result: what it returns, "void" for nothing.
+        parameters: as they are declared, without the dots of a variadic one.
+        arguments: the parameters' names.
+        group: what such calls do.
+        layer: `POSIX` or `STDIO`.
+        counted_as: the name that its calls have in tables.
+        also: names that are the same function.
+        variadic: what follows the parameters: "mode", "argument", "list" or "" for nothing.
+        before: C that runs before it.
+        then: C that runs behind it.
+        next: what is called in its place, "" for itself.
+        missing: what it returns where the C library has no such function.
+    """
+
+    name: str
+    result: str
+    parameters: tuple[str, ...]
+    arguments: tuple[str, ...]
+    group: str
+    layer: str
+    counted_as: str
+    also: tuple[str, ...]
+    variadic: str
+    before: str
+    then: str
+    next: str
+    missing: str
+
+
+@cache
+def calls() -> tuple[Call, ...]:
+    """Return all of them, in the order of the list."""
+    with Path(__file__).with_name("calls.toml").open("rb") as file:
+        entries = tomllib.load(file)["call"]
+    return tuple(map(_call, entries))
+
+
+def counted_names() -> tuple[str, ...]:
+    """Return the names that calls are counted by, each once, in the order of the list."""
+    return tuple(dict.fromkeys(call.counted_as for call in calls()))
+
+
+def layer_of(name: str) -> str:
+    """Return the layer of a name that calls are counted by, `POSIX` for one that is not known."""
+    return _layers().get(name, POSIX)
+
+
+def group_of(name: str) -> str:
+    """Return what calls of a name do, "" for one that is not known."""
+    return _groups().get(name, "")
+
+
+@cache
+def _layers() -> dict[str, str]:
+    return {call.counted_as: call.layer for call in calls()}
+
+
+@cache
+def _groups() -> dict[str, str]:
+    return {call.counted_as: call.group for call in calls()}
+
+
+def _call(entry: dict[str, object]) -> Call:
+    text = str(entry["c"])
+    match = _DECLARATION.match(text)
+    if match is None:
+        raise ValueError(f"calls.toml: {text} is no declaration")
+    parameters = _split(match["parameters"])
+    is_variadic = "..." in parameters
+    own = tuple(one for one in parameters if one not in ("...", "void"))
+    also = entry.get("also", [])
+    return Call(
+        name=match["name"],
+        result=match["result"].strip(),
+        parameters=own,
+        arguments=tuple(map(_name_of, own)),
+        group=str(entry["group"]),
+        layer=str(entry.get("layer", POSIX)),
+        counted_as=str(entry.get("is", match["name"])),
+        also=tuple(map(str, also)) if isinstance(also, list) else (),
+        variadic=str(entry.get("variadic", "list")) if is_variadic else "",
+        before=str(entry.get("before", "")),
+        then=str(entry["then"]),
+        next=str(entry.get("next", "")),
+        missing=str(entry.get("missing", "")),
+    )
+
+
+def _split(parameters: str) -> list[str]:
+    """Return parameters, one of which may be a function with parameters of its own."""
+    parts, depth, part = [], 0, ""
+    for letter in parameters:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and not depth:
+            parts.append(part.strip())
+            part = ""
+        else:
+            part += letter
+    return [*parts, part.strip()]
+
+
+def _name_of(parameter: str) -> str:
+    match = _PARAMETER_NAME.search(parameter)
+    if match is None:
+        raise ValueError(f"calls.toml: {parameter} has no name")
+    return match[1] or match[2]

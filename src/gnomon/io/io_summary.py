@@ -1,0 +1,43 @@
+"""What the summary of `gnomon run` says of I/O: how much was moved, and which file took most."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gnomon.io.io_sums import IoSums
+from gnomon.terminal_text import filled, share
+from gnomon.units import number, printable, quantity
+
+if TYPE_CHECKING:
+    from gnomon.store.run import Run
+
+
+def lines(run: Run, width: int) -> list[str]:
+    """Return it in a sentence.
+
+    Args:
+        run: the run.
+        width: columns of the terminal.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    sums = IoSums(run)
+    if not sums.is_there:
+        return ["  I/O: no process called the C library's functions for files"]
+    files = sums.files()
+    whole = sum(file.seconds for file in files)
+    read, written = (sum(file.moved(way) for file in files) for way in ("read", "write"))
+    text = (
+        f"I/O: {number(round(sum(file.calls for file in files)))} calls on {number(len(files))} "
+        f"files in {quantity(whole, 's')}, {quantity(round(read), 'bytes')} read, "
+        f"{quantity(round(written), 'bytes')} written; most time, "
+        f"{share(files[0].seconds, whole)}, on {files[0].path}"
+    )
+    told = filled(printable(text), width, "  ", "    ")
+    coverage = sums.coverage()
+    if coverage.is_complete is False:
+        told += filled(
+            "part of it was not seen: gnomon report RUN io says how much", width, "    ", "    "
+        )
+    return told

@@ -1,0 +1,226 @@
+"""The part `io` of a report as text: a screen of the whole, and a table by each division."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gnomon.measurement.size_classes import size_name
+from gnomon.terminal_text import ABSENT, facts, filled, grid, share, short_path, table
+from gnomon.units import number, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gnomon.io.io_sums import IoSums
+    from gnomon.io.io_values import Coverage, File, Operation, Process, Site, SizeSum
+
+SHOWN = 10
+"""Files and sites of the whole screen."""
+_BAR_LEAST, _BAR_MOST = 8, 40
+_BAR = "█"
+_PATH_LEAST = 20
+_COLUMNS_BESIDE_PATH = 58
+
+
+def screen(sums: IoSums, width: int, top: int) -> Iterator[str]:
+    """Yield the whole: sums, files, sites, sizes, and whether anything was not seen."""
+    files, coverage = sums.files(), sums.coverage()
+    yield from _sum_lines(files, coverage, width)
+    yield "files with most time"
+    yield from file_lines(files, width, top)
+    yield "call sites with most time"
+    yield from site_lines(sums.sites(), width, top)
+    bars = size_bars(sums.by_size(), width)
+    if bars:
+        yield "sizes of requests"
+        yield from bars
+    yield from coverage_lines(coverage, width)
+
+
+def _sum_lines(files: Sequence[File], coverage: Coverage, width: int) -> list[str]:
+    calls, seconds = sum(file.calls for file in files), sum(file.seconds for file in files)
+    read, written = (sum(file.moved(way) for file in files) for way in ("read", "write"))
+    asked = sum(own.bytes_asked for file in files for own in file.operations)
+    rows = [
+        ("processes", number(coverage.processes), ""),
+        ("calls", number(_rounded(calls)),
+         f"on {number(len(files))} files, {quantity(seconds, 's')} in all processes together"),
+        ("read", quantity(_rounded(read), "bytes"), _storage(coverage, coverage.device_read)),
+        ("written", quantity(_rounded(written), "bytes"),
+         _storage(coverage, coverage.device_written, "to")),
+    ]  # fmt: skip
+    if asked > read + written:
+        rows.append(("asked for", quantity(_rounded(asked), "bytes"), "mappings among them"))
+    return facts(rows, width)
+
+
+def _storage(coverage: Coverage, moved: float, way: str = "from") -> str:
+    if not coverage.counted:
+        return ""
+    cached = ": cached" if way == "from" and not moved else ""
+    return f"{quantity(_rounded(moved), 'bytes')} {way} storage{cached}"
+
+
+def _rounded(value: float) -> float:
+    """Return a mean with no more digits than say something."""
+    return float(f"{value:.3g}") if abs(value) < 1000 else round(value)
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def file_lines(files: Sequence[File], width: int, top: int) -> list[str]:
+    """Return files: `top` rows, 0 for all."""
+    whole = sum(file.seconds for file in files)
+    room = max(width - _COLUMNS_BESIDE_PATH, _PATH_LEAST)
+    rows = [
+        (
+            share(file.seconds, whole), quantity(file.seconds, "s"), number(_rounded(file.calls)),
+            _moved(file, "read"), _moved(file, "write"), _seeks(file), short_path(file.path, room),
+        )
+        for file in (files[:top] if top else files)
+    ]  # fmt: skip
+    heads = ("of I/O", "time", "calls", "read", "written", "seeks", "file")
+    return table(heads, rows, width, len(files))
+
+
+def _moved(file: File, way: str) -> str:
+    return quantity(_rounded(file.moved(way)), "bytes") if file.requests(way) else ABSENT
+
+
+def _seeks(file: File) -> str:
+    """Return how many requests did not follow the last one: forward, and backward."""
+    forward, backward = (
+        sum(getattr(own, name) for own in (file.reads, file.writes) if own is not None)
+        for name in ("forward", "backward")
+    )
+    if not forward and not backward:
+        return ABSENT
+    return f"+{number(_rounded(forward))} -{number(_rounded(backward))}"
+
+
+def operation_lines(operations: Sequence[Operation], width: int, top: int) -> list[str]:
+    """Return calls by name."""
+    whole = sum(own.seconds for own in operations)
+    rows = [
+        (
+            share(own.seconds, whole), quantity(own.seconds, "s"), number(_rounded(own.calls)),
+            _bytes(own.bytes_asked), _bytes(own.bytes), number(_rounded(own.failures)),
+            f"{own.name} (stdio)" if own.layer == "stdio" else own.name,
+        )
+        for own in (operations[:top] if top else operations)
+    ]  # fmt: skip
+    heads = ("of I/O", "time", "calls", "asked", "moved", "failed", "call")
+    return table(heads, rows, width, len(operations))
+
+
+def _bytes(value: float) -> str:
+    return quantity(_rounded(value), "bytes") if value else ABSENT
+
+
+def site_lines(sites: Sequence[Site], width: int, top: int) -> list[str]:
+    """Return call sites."""
+    whole = sum(site.seconds for site in sites)
+    rows = [
+        (
+            share(site.seconds, whole), quantity(site.seconds, "s"), number(_rounded(site.calls)),
+            _bytes(site.bytes / site.calls if site.calls else 0.0), site_label(site),
+        )
+        for site in (sites[:top] if top else sites)
+    ]  # fmt: skip
+    heads = ("of I/O", "time", "calls", "mean size", "site")
+    return table(heads, rows, width, len(sites))
+
+
+def site_label(site: Site) -> str:
+    """Return a site as text: its call, function and line, and who called that."""
+    place = site.place
+    where = f"{Path(place.file).name}:{place.line}" if place.file else place.module
+    text = " ".join(part for part in (place.routine, "in", place.function, where) if part)
+    caller = f" ← {place.callers[0]}" if place.callers else ""
+    return text + caller
+
+
+def size_lines(sizes: Sequence[SizeSum], width: int, top: int) -> list[str]:
+    """Return calls by name and size of what was asked for."""
+    whole = sum(own.seconds for own in sizes)
+    rows = [
+        (
+            share(own.seconds, whole), quantity(own.seconds, "s"), number(_rounded(own.calls)),
+            quantity(_rounded(own.bytes), "bytes"), own.name, own.size,
+        )
+        for own in (sizes[:top] if top else sizes)
+    ]  # fmt: skip
+    heads = ("of I/O", "time", "calls", "bytes", "call", "size asked for")
+    return table(heads, rows, width, len(sizes))
+
+
+def size_bars(sizes: Sequence[SizeSum], width: int) -> list[str]:
+    """Return calls by size of what was asked for as bars; those that asked nothing are left out."""
+    sums: dict[str, list[float]] = {}
+    for own in sizes:
+        if own.size != size_name(0):
+            known = sums.setdefault(own.size, [0.0, 0.0, 0.0])
+            for place, value in enumerate((own.calls, own.bytes, own.seconds)):
+                known[place] += value
+    calls, seconds = (sum(known[at] for known in sums.values()) for at in (0, 2))
+    cells = [
+        (size, number(_rounded(n)), quantity(_rounded(moved), "bytes"), share(time, seconds),
+         share(n, calls))
+        for size, (n, moved, time) in sums.items()
+    ]  # fmt: skip
+    heads = ("size", "calls", "bytes", "of time", "of calls")
+    lines = list(grid([(head,) for head in heads], cells, len(heads)).lines)
+    room = min(max(width - max(map(len, lines)) - 2, _BAR_LEAST), _BAR_MOST)
+    largest = max((known[0] for known in sums.values()), default=0.0)
+    for place, (n, _, _) in enumerate(sums.values(), start=1):
+        bar = _BAR * (round(room * n / largest) if largest else 0)
+        lines[place] = f"{lines[place]}  {bar or ('·' if n else '')}".rstrip()
+    return lines if sums else []
+
+
+def process_lines(processes: Sequence[Process], width: int, top: int) -> list[str]:
+    """Return processes."""
+    whole = sum(own.seconds for own in processes)
+    rows = [
+        (
+            share(own.seconds, whole), quantity(own.seconds, "s"), number(_rounded(own.calls)),
+            _bytes(own.read), _bytes(own.written),
+            number(own.rank) if own.rank >= 0 else ABSENT, str(own.pid),
+            f"{own.name} on {own.host}",
+        )
+        for own in (processes[:top] if top else processes)
+    ]  # fmt: skip
+    heads = ("of I/O", "time", "calls", "read", "written", "rank", "pid", "process")
+    return table(heads, rows, width, len(processes))
+
+
+# --- coverage -------------------------------------------------------------------------------------
+
+
+def coverage_lines(coverage: Coverage, width: int) -> list[str]:
+    """Return whether what was seen accounts for what the kernel counted."""
+    if coverage.is_complete is None:
+        text = (
+            "coverage: not known, as every process was killed, or ended without exit(3): the "
+            "kernel's counts are read at the end"
+        )
+    elif coverage.is_complete:
+        text = (
+            "coverage: the calls seen account for what the kernel counted: "
+            f"{_bytes_of(coverage.kernel_read)} read, {_bytes_of(coverage.kernel_written)} written"
+        )
+    else:
+        text = (
+            f"coverage: the kernel counted {_bytes_of(coverage.unseen_read)} read and "
+            f"{_bytes_of(coverage.unseen_written)} written that no call was seen to move: by "
+            "system calls without the C library, io_uring, or what the C library does itself"
+        )
+    if coverage.major_faults:
+        text += f"; mapped files: {number(_rounded(coverage.major_faults))} pages were fetched"
+    return filled(text, width, "", "  ")
+
+
+def _bytes_of(value: float) -> str:
+    return quantity(_rounded(value), "bytes")
