@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gnomon/clock.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,10 +10,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "bare_ticks.h"
 #include "host_name.h"
 #include "mapped_file.h"
 #include "own_calls.h"
 #include "staging.h"
+#include "tick_rate.h"
 
 /* Of sites, sizes and peers a process has hundreds; of an all-to-all of the largest jobs millions.
  */
@@ -39,7 +40,7 @@ void gn_totals_close(void)
 
 	if (!header || is_in_memory)
 		return;
-	header->ticks_hz = gn_clock_hz();
+	header->ticks_hz = gn_tick_rate_hz();
 	header->flags |= GN_TOTALS_CLOSED;
 	/* What is called later, by a handler of the program's exit, is in no file. */
 	atomic_store(&is_closed, 1);
@@ -101,8 +102,8 @@ static uint64_t fill_header(struct gn_totals_header *header, const struct gn_sta
 	header->pid = origin->pid;
 	header->rank = -1;
 	header->realtime_ns = origin->realtime_ns;
-	header->ticks = gn_clock_ticks();
-	header->ticks_hz = gn_clock_hz();
+	header->ticks = gn_bare_ticks(gn_tick_rate_begin());
+	header->ticks_hz = gn_tick_rate_hz();
 	strncpy(header->host, origin->host, sizeof(header->host) - 1);
 	read_name(header->name, sizeof(header->name));
 	read_job(header->job, sizeof(header->job));
@@ -126,7 +127,7 @@ int gn_totals_open(const struct gn_totals_plan *plan)
 
 	if (opened || !gn_staging_folder(plan->capability))
 		return opened ? -EALREADY : -ENOENT;
-	gn_clock_init();
+	gn_tick_rate_begin();
 	snprintf(ending, sizeof(ending), "%s.totals", plan->capability);
 	failed = gn_staging_path(&origin, ending, path, sizeof(path));
 	if (failed)
@@ -164,7 +165,7 @@ int gn_totals_open_in_memory(const struct gn_totals_plan *plan)
 
 	if (opened)
 		return -EALREADY;
-	gn_clock_init();
+	gn_tick_rate_begin();
 	file.start = map_memory(&file.capacity);
 	if (!file.start)
 		return -ENOMEM;
@@ -211,6 +212,7 @@ static int take_chunk(struct gn_totals_chunk *chunk)
 	if (header) {
 		begin = atomic_fetch_add(&header->tail, bytes);
 		if (!atomic_load(&is_closed) && has_room(begin + bytes)) {
+			header->ticks_hz = gn_tick_rate_hz();
 			chunk->next = (union gn_totals_record *)(file.start + begin);
 			return 0;
 		}

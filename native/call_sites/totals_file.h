@@ -43,7 +43,7 @@ struct gn_totals_header {
 	uint64_t records;
 	_Atomic uint64_t tail; /* where the next chunk begins */
 	_Atomic uint64_t lost; /* records that there was no room for */
-	uint64_t realtime_ns;  /* of the file's beginning, and gn_clock_ticks() then */
+	uint64_t realtime_ns;  /* of the file's beginning, and gn_bare_ticks() then */
 	uint64_t ticks;
 	double ticks_hz;
 	uint64_t up_ticks;   /* when MPI_Init returned; 0: never */

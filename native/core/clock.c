@@ -23,6 +23,7 @@
 
 #include "at_fork.h"
 #include "gnomon/clock.h"
+#include "tick_rate.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -156,7 +157,7 @@ static bool kernel_trusts_tsc(void)
 	return false;
 }
 
-static bool counter_usable(void)
+bool gn_clock_counter_is_usable(void)
 {
 	const unsigned int invariant = 1u << 8, rdtscp = 1u << 27;
 	unsigned int eax, ebx, ecx, edx;
@@ -184,7 +185,7 @@ static inline uint64_t read_counter(void)
 	return ticks;
 }
 
-static bool counter_usable(void)
+bool gn_clock_counter_is_usable(void)
 {
 	uint64_t hz;
 
@@ -201,7 +202,7 @@ static inline uint64_t read_counter(void)
 	return raw_ns();
 }
 
-static bool counter_usable(void)
+bool gn_clock_counter_is_usable(void)
 {
 	return false;
 }
@@ -512,7 +513,7 @@ static void init_once(void)
 
 	if (clock_gettime(CLOCK_MONOTONIC_RAW, &now))
 		init_result = -errno;
-	else if (!(wish && !strcmp(wish, "vdso")) && counter_usable() && calibrate(&rate)) {
+	else if (!(wish && !strcmp(wish, "vdso")) && gn_clock_counter_is_usable() && calibrate(&rate)) {
 		gn_at_fork(forget_refresh);
 		start_counter(rate);
 	}

@@ -25,8 +25,10 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* How much is allocated at a time: about 0.1 ms of work for the thread that is at it. */
+/* How much is allocated at a time: about 0.1 ms of work for the thread that is at it. Of a small
+ * file it is less: many processes have little to say. */
 #define STEP_BYTES ((uint64_t)256 << 10)
+#define FIRST_STEP_BYTES ((uint64_t)16 << 10)
 
 /* Written pages stay mapped for so long, for late writes, then leave the program's RSS. */
 #define RESIDENT_BYTES ((uint64_t)2 << 20)
@@ -198,14 +200,20 @@ static uint64_t allocated_bytes(const struct gn_mapped_file *b)
 	return atomic_load(&b->allocated) & ~(uint64_t)FINAL;
 }
 
+static uint64_t step_bytes(uint64_t from)
+{
+	return at_most(from < FIRST_STEP_BYTES ? FIRST_STEP_BYTES : from, STEP_BYTES);
+}
+
 /* Makes room up to `end` at least, and beyond where that can be had. */
 static int extend(struct gn_mapped_file *b, uint64_t end, bool alone)
 {
 	uint64_t from = allocated_bytes(b), page = page_bytes(), seen = from, to;
+	const uint64_t step = step_bytes(from);
 	struct rlimit limit;
 	int fd, result;
 
-	to = round_up((end > from ? end : from) + STEP_BYTES, page);
+	to = round_up((end > from ? end : from) + step, page);
 	to = at_most(to, b->capacity);
 	/* Exceeding the limit is not only refused but a signal, SIGXFSZ. */
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < to)
@@ -226,7 +234,7 @@ static int extend(struct gn_mapped_file *b, uint64_t end, bool alone)
 		if (seen & FINAL)
 			return -EBADF;
 	}
-	atomic_store(&b->ahead, to - from > STEP_BYTES / 2 ? to - STEP_BYTES / 2 : to);
+	atomic_store(&b->ahead, to - from > step / 2 ? to - step / 2 : to);
 	return 0;
 }
 

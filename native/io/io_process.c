@@ -9,6 +9,7 @@
 #include "launcher_rank.h"
 #include "lifecycle.h"
 #include "own_calls.h"
+#include "tick_rate.h"
 
 /* How a thread waits for another one that opens the file. */
 #define NAP_NS 50000
@@ -88,7 +89,7 @@ static void open_file(struct gn_io_process *process)
 	gn_totals_header()->rank = gn_launcher_rank();
 	opener = (pid_t)syscall(SYS_getpid);
 	gn_io_generation++;
-	gn_io_uses_counter = gn_clock_has_counter();
+	gn_io_uses_counter = gn_tick_rate_begin();
 	gn_python_caller_begin();
 	gn_io_count_begin();
 	atomic_store(&process->state, GN_IO_OPEN);

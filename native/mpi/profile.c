@@ -67,6 +67,8 @@ void gn_mpi_profile_stands_alone(void)
 
 static void open_file(void)
 {
+	/* Of libmpitrace, which tells times while the program runs. */
+	gn_clock_init();
 	if (gn_totals_open(&plan) && (!stands_alone || gn_totals_open_in_memory(&plan)))
 		return;
 	process = gn_lifecycle_begin(&life);

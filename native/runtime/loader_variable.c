@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "own_calls.h"
+
 #define VARIABLE "LD_PRELOAD="
 #define SEPARATORS " :"
 #define OURS "libgnomon_"
@@ -25,13 +27,13 @@ static int read_head(const char *path, unsigned char head[sizeof(own_head)])
 	ssize_t n;
 	int fd;
 
-	if (stat(path, &status) || !S_ISREG(status.st_mode))
+	if (syscall(SYS_newfstatat, AT_FDCWD, path, &status, 0) || !S_ISREG(status.st_mode))
 		return -1;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -1;
-	n = read(fd, head, sizeof(own_head));
-	close(fd);
+	n = gn_read(fd, head, sizeof(own_head));
+	syscall(SYS_close, fd);
 	return n == sizeof(own_head) ? 0 : -1;
 }
 
@@ -104,7 +106,8 @@ size_t gn_loader_bytes(char *const environment[], const char *program)
 		return 0;
 	/* As the real user, without capabilities that end with the execution (setpriv). Of
 	 * set-user-ID programs the loader reads no such variable. */
-	is_out_of_reach = access(own_path, R_OK) || is_of_other_machine(program);
+	is_out_of_reach =
+		syscall(SYS_faccessat, AT_FDCWD, own_path, R_OK) || is_of_other_machine(program);
 	errno = before;
 	return is_out_of_reach ? (n + 1) * sizeof(char *) + bytes : 0;
 }
