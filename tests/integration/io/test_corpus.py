@@ -104,6 +104,14 @@ def test_a_fortified_program_calls_what_checks_sizes(
         assert checked >= {"fprintf", "vfprintf", "fgets", "fread", "dprintf", "vdprintf"}
 
 
+def test_lines_are_read_by_each_of_the_functions(compiled: Callable[..., Path]) -> None:
+    """The header's own getline, which is another function, would otherwise be the only one."""
+    command = Program("lines.c").command(compiled)
+    symbols = subprocess.run(["nm", "-D", command[0]], capture_output=True, text=True, check=True)
+    names = {line.split()[-1].partition("@")[0] for line in symbols.stdout.splitlines()}
+    assert names >= {"getline", "getdelim", "__getdelim", "getc", "fgetc", "fwrite"}
+
+
 # --- what compares is itself tried ----------------------------------------------------------------
 
 ROWS = [Row("data", "read", "posix", 2, 20, 15), Row("text", "fgets", "stdio", 3, None, 12)]

@@ -5,7 +5,7 @@
 enum { LINES = 300, LENGTH = 8 };
 
 static const struct expected EXPECTED[] = {
-	{"text", "fopen", "stdio", 5, 0, 0},
+	{"text", "fopen", "stdio", 6, 0, 0},
 	{"text", "fwrite", "stdio", LINES, LENGTH * LINES, LENGTH * LINES},
 	{"text", "getline", "stdio", LINES + 1, ANY, LENGTH * LINES},
 	{"text", "getdelim", "stdio", LINES + 1, ANY, LENGTH * LINES},
@@ -15,8 +15,12 @@ static const struct expected EXPECTED[] = {
 	 LENGTH * (LINES - 1)},
 	{"text", "ungetc", "stdio", 1, ANY, ANY},
 	{"text", "fscanf", "stdio", 1, ANY, ANY},
-	{"text", "fclose", "stdio", 5, 0, 0},
+	{"text", "fclose", "stdio", 6, 0, 0},
 };
+
+/* glibc's header makes `__getdelim` of a getline that is compiled for speed, but not of this one.
+ */
+static ssize_t (*volatile read_line)(char **, size_t *, FILE *) = getline;
 
 static FILE *opened(const char *mode)
 {
@@ -32,6 +36,10 @@ static void by_line(void)
 	size_t size = 0;
 	FILE *stream = opened("r");
 
+	for (int i = 0; i < LINES; i++)
+		CHECK(read_line(&line, &size, stream) == LENGTH && atoi(line) == i);
+	CHECK(read_line(&line, &size, stream) == -1 && fclose(stream) == 0);
+	stream = opened("r");
 	for (int i = 0; i < LINES; i++)
 		CHECK(getline(&line, &size, stream) == LENGTH && atoi(line) == i);
 	CHECK(getline(&line, &size, stream) == -1 && fclose(stream) == 0);
