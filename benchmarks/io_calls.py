@@ -81,8 +81,8 @@ def _ways(folder: Path) -> tuple[dict[str, tuple[str, ...]], list[str]]:
 
 
 def _compile(target: Path, source: str, *flags: str) -> None:
-    command: list[str | Path] = ["gcc", "-O2", "-D_GNU_SOURCE", *flags, "-o", target, _SOURCES / source, "-ldl"]
-    subprocess.run(command, check=True)
+    words: list[str | Path] = ["gcc", "-O2", "-D_GNU_SOURCE", *flags, "-o", target]
+    subprocess.run([*words, _SOURCES / source, "-ldl"], check=True)
 
 
 def _calls(program: Path, words: tuple[str, ...], folder: Path) -> list[tuple[str, float]]:

@@ -513,7 +513,8 @@ static void init_once(void)
 
 	if (clock_gettime(CLOCK_MONOTONIC_RAW, &now))
 		init_result = -errno;
-	else if (!(wish && !strcmp(wish, "vdso")) && gn_clock_counter_is_usable() && calibrate(&rate)) {
+	else if (!(wish && !strcmp(wish, "vdso")) && gn_clock_counter_is_usable() &&
+		 calibrate(&rate)) {
 		gn_at_fork(forget_refresh);
 		start_counter(rate);
 	}

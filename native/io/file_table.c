@@ -163,7 +163,7 @@ uint32_t gn_io_file_of_descriptor(int fd)
 	return gn_io_file(path);
 }
 
-/* Without "." and empty names; ".." may lead elsewhere behind a symbolic link, and stays. */
+/* Without "." and empty names. */
 static void clean(char *path)
 {
 	char *to = path;
@@ -183,6 +183,30 @@ static void clean(char *path)
 		to[-1] = 0;
 }
 
+/* Behind a symbolic link ".." leads elsewhere than the text says: the kernel is asked. */
+static void resolve_parents(char *path, size_t size)
+{
+	char folder[PATH_MAX], name[NAME_MAX + 1] = "";
+	char *slash = strrchr(path, '/');
+	int fd;
+
+	if (!strstr(path, "/..") || !slash)
+		return;
+	if (strcmp(slash, "/..") && strlen(slash + 1) < sizeof(name)) {
+		strcpy(name, slash + 1);
+		*slash = 0;
+	}
+	fd = (int)syscall(SYS_openat, AT_FDCWD, path[0] ? path : "/",
+			  O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (name[0])
+		*slash = '/';
+	if (fd < 0)
+		return;
+	if (!read_link_of(fd, folder, sizeof(folder)))
+		snprintf(path, size, "%s%s%s", folder, name[0] && folder[1] ? "/" : "", name);
+	syscall(SYS_close, fd);
+}
+
 uint32_t gn_io_file_of_path(int directory, const char *path)
 {
 	char text[GN_IO_PATH_BYTES];
@@ -200,6 +224,7 @@ uint32_t gn_io_file_of_path(int directory, const char *path)
 	}
 	snprintf(text + n, sizeof(text) - n, "%s%s", n ? "/" : "", path);
 	clean(text);
+	resolve_parents(text, sizeof(text));
 	return gn_io_file(text);
 }
 

@@ -300,15 +300,15 @@ void gn_io_used(const struct gn_io_call *call, int fd, int failed)
 static inline void add_move(const struct gn_io_call *call, struct gn_io_open_file *own,
 			    _Atomic int64_t *last_end, const struct request *request, uint64_t end)
 {
+	const uint64_t ticks = call->begin == UINT64_MAX ? 0 : end - call->begin;
 	struct gn_io_thread *thread = call->thread;
 	const uint32_t file = own ? own->file : no_file();
 
 	if (file == GN_IO_OWN_FILE)
 		return;
 	thread->is_busy++;
-	add_call(thread, call, file, request, end - call->begin);
-	add_request(thread, call, file, own ? own->block_bytes : 0, last_end, request,
-		    end - call->begin);
+	add_call(thread, call, file, request, ticks);
+	add_request(thread, call, file, own ? own->block_bytes : 0, last_end, request, ticks);
 	finish(thread, end);
 }
 
@@ -372,20 +372,12 @@ void gn_io_stream_request(const struct gn_io_call *call, int fd, enum gn_io_dire
 void gn_io_copied(const struct gn_io_call *call, int to, int64_t to_offset, int from,
 		  int64_t from_offset, uint64_t asked, ssize_t result)
 {
-	gn_io_moved_at(call, to, GN_IO_WRITES, asked, result, to_offset);
-	if (!call->thread)
-		return;
-	/* Of what it read there is no further call. */
-	struct gn_io_open_file *own = open_file_of(from);
-	struct request request = request_of(GN_IO_READS, asked, result, from_offset);
+	struct gn_io_call untimed = *call;
 
-	if (!own || own->file == GN_IO_OWN_FILE)
-		return;
-	if (from_offset < 0)
-		request.offset = move_position(&own->position, request.delivered);
-	call->thread->is_busy++;
-	add_request(call->thread, call, own->file, own->block_bytes, &own->end, &request, 0);
-	call->thread->is_busy--;
+	gn_io_moved_at(call, to, GN_IO_WRITES, asked, result, to_offset);
+	/* Its time is with the file that it wrote. */
+	untimed.begin = UINT64_MAX;
+	gn_io_moved_at(&untimed, from, GN_IO_READS, asked, result, from_offset);
 }
 
 void gn_io_sought(const struct gn_io_call *call, int fd, int64_t result)
@@ -536,10 +528,10 @@ void gn_io_sized(const struct gn_io_call *call, int fd, uint64_t asked, uint64_t
 	finish(call->thread, end);
 }
 
-void gn_io_mapped(const struct gn_io_call *call, int fd, int flags, uint64_t bytes, int failed)
+void gn_io_mapped(const struct gn_io_call *call, int fd, int flags, int failed)
 {
 	if (fd >= 0 && !(flags & MAP_ANONYMOUS))
-		gn_io_sized(call, fd, bytes, 0, failed);
+		gn_io_used(call, fd, failed);
 }
 
 void gn_io_listed(const struct gn_io_call *call, struct aiocb *const list[], int n, int failed)

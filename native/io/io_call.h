@@ -68,7 +68,8 @@ void gn_io_moved(const struct gn_io_call *call, int fd, enum gn_io_direction dir
 void gn_io_moved_at(const struct gn_io_call *call, int fd, enum gn_io_direction direction,
 		    uint64_t asked, ssize_t result, int64_t offset);
 
-/* From a descriptor to another one; offsets are NULL where positions move. Once it has returned. */
+/* From a descriptor to another one, of which each has the call; offsets are -1 where positions
+ * move. */
 void gn_io_copied(const struct gn_io_call *call, int to, int64_t to_offset, int from,
 		  int64_t from_offset, uint64_t asked, ssize_t result);
 
@@ -94,10 +95,10 @@ uint32_t gn_io_range_closing(const struct gn_io_call *call, unsigned int first, 
 void gn_io_controlled(const struct gn_io_call *call, int fd, int command, const void *argument,
 		      int result);
 
-/* Bytes that are asked for in one call and come in another one, or are mapped. */
+/* Bytes that are asked for in one call and come in another one. */
 void gn_io_sized(const struct gn_io_call *call, int fd, uint64_t asked, uint64_t delivered,
 		 int failed);
-void gn_io_mapped(const struct gn_io_call *call, int fd, int flags, uint64_t bytes, int failed);
+void gn_io_mapped(const struct gn_io_call *call, int fd, int flags, int failed);
 void gn_io_listed(const struct gn_io_call *call, struct aiocb *const list[], int n, int failed);
 
 /* A path before the call, which changes what it means. */

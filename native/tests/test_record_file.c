@@ -474,7 +474,7 @@ static void test_file_size_limit_lowered(void)
 	while (!record(&records, file, 0, count))
 		count++;
 	check_one_line(errors, "ulimit -f");
-	CHECK(count > 4000);
+	CHECK(count > 2000);
 	check_stopped(file, EFBIG, count);
 }
 

@@ -28,9 +28,10 @@ def lines(run: Run, width: int) -> list[str]:
     files = sums.files()
     whole = sum(file.seconds for file in files)
     read, written = (sum(file.moved(way) for file in files) for way in ("read", "write"))
+    several = f"{number(len(files))} file{'' if len(files) == 1 else 's'}"
     text = (
-        f"I/O: {number(round(sum(file.calls for file in files)))} calls on {number(len(files))} "
-        f"files in {quantity(whole, 's')}, {quantity(round(read), 'bytes')} read, "
+        f"I/O: {number(round(sum(file.calls for file in files)))} calls on {several} in "
+        f"{quantity(whole, 's')}, {quantity(round(read), 'bytes')} read, "
         f"{quantity(round(written), 'bytes')} written; most time, "
         f"{share(files[0].seconds, whole)}, on {files[0].path}"
     )

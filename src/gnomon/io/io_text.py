@@ -42,16 +42,19 @@ def _sum_lines(files: Sequence[File], coverage: Coverage, width: int) -> list[st
     calls, seconds = sum(file.calls for file in files), sum(file.seconds for file in files)
     read, written = (sum(file.moved(way) for file in files) for way in ("read", "write"))
     asked = sum(own.bytes_asked for file in files for own in file.operations)
+    several = f"{number(len(files))} file{'' if len(files) == 1 else 's'}"
     rows = [
         ("processes", number(coverage.processes), ""),
         ("calls", number(_rounded(calls)),
-         f"on {number(len(files))} files, {quantity(seconds, 's')} in all processes together"),
+         f"on {several}, {quantity(seconds, 's')} in all processes together"),
         ("read", quantity(_rounded(read), "bytes"), _storage(coverage, coverage.device_read)),
         ("written", quantity(_rounded(written), "bytes"),
          _storage(coverage, coverage.device_written, "to")),
     ]  # fmt: skip
     if asked > read + written:
-        rows.append(("asked for", quantity(_rounded(asked), "bytes"), "mappings among them"))
+        rows.append(
+            ("asked for", quantity(_rounded(asked), "bytes"), "at ends of files fewer came")
+        )
     return facts(rows, width)
 
 

@@ -17,7 +17,13 @@ from corpus import (
     left_in,
     table,
 )
-from counted_io import counted, differences_from_strace, differences_from_table, run_in
+from counted_io import (
+    counted,
+    differences_from_strace,
+    differences_from_table,
+    differences_with_gnomon,
+    run_in,
+)
 from strace_counts import Counts, Tally, below, traced
 
 # What the C library asks of the kernel for its streams.
@@ -79,6 +85,21 @@ def test_a_program_says_what_strace_sees(
                 if at == path and name in WRITING
             )
             assert written >= len(left.content) or (path, "mmap") in counts, path
+
+
+@KINDS
+def test_gnomon_counts_what_the_program_calls(
+    program: Program, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    command = program.command(compiled)
+    folder = tmp_path / "traced"
+    folder.mkdir()
+    seen = traced(command, folder, tmp_path / "log")
+    if seen.status == NOT_HERE:
+        pytest.skip(f"{program}: the file system of {tmp_path} cannot do this: set TMPDIR")
+    rows = table(command, tmp_path) if program.has_table else []
+    counts = below(seen.counts, folder, {row.path for row in rows})
+    assert differences_with_gnomon(program, command, rows, counts, tmp_path) == []
 
 
 @KINDS
