@@ -13,7 +13,7 @@ NATIVE = Path(__file__).parents[2] / "native"
 # A folder includes its own headers and those of the folders above its own line here.
 LAYERS = (
     "core", "unwind", "tables", "symbols", "profiles", "callgraph", "sampling", "perf_data",
-    "runtime", "call_sites", "mpi", "io", "counters", "hpm", "plugins", "python",
+    "runtime", "mio", "call_sites", "mpi", "io", "counters", "hpm", "plugins", "python",
 )  # fmt: skip
 LEVEL = {folder: level for level, folder in enumerate(LAYERS)}
 
@@ -29,6 +29,7 @@ PUBLIC = {
     "unwind.h": "unwind",
     "rank_data.h": "runtime",
     "recorder.h": "runtime",
+    "MIO_user.h": "mio",
     "mpt.h": "mpi",
     "gnomon.h": "counters",
     "f_hpm.h": "hpm",

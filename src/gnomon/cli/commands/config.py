@@ -8,7 +8,7 @@ from pathlib import Path
 from gnomon.cli.terminal.argument_help import Parser
 from gnomon.errors import UsageError
 
-_LIBRARIES = ("hpm", "gnomon", "hpm_plugin", "mpi", "runtime")
+_LIBRARIES = ("hpm", "gnomon", "hpm_plugin", "mpi", "mio", "runtime")
 _RUNTIME = ("libgnomon-runtime.a", "libgnomon-core.a")
 _FORTRAN = {"hpm": "f_hpm.F90", "gnomon": "gnomon.F90", "mpi": "mpt.F90"}
 
@@ -26,8 +26,8 @@ def parser() -> argparse.ArgumentParser:
         prog="gnomon config",
         description="Print compiler and linker options for libhpm (sections, as in IBM's HPM), "
         "libgnomon (event sets), libhpm_plugin (aggregators), libmpitrace (calls of MPI, for the "
-        "MPI of mpicc or of the compiler in MPICC) or the runtime (libraries that `gnomon run` "
-        "preloads).",
+        "MPI of mpicc or of the compiler in MPICC), libmio (Modular I/O) or the runtime (libraries "
+        "that `gnomon run` preloads).",
         epilog=_EPILOG,
     )
     p.add_argument("library", choices=_LIBRARIES, help="which library")
