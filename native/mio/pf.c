@@ -145,7 +145,7 @@ static int pf_open(struct gn_mio_layer *layer, struct gn_mio_open *file)
 	pf->prefetch.is_in_batches = setting[GN_PF_LISTIO].number != 0;
 	pf->prefetch.choice = (enum gn_prefetch_engine)setting[GN_PF_ENGINE].number;
 	pf->prefetch.window_bytes = (size_t)setting[GN_PF_WINDOW].number;
-	pf->prefetch.read_ahead_kib = -2;
+	pf->prefetch.read_ahead_kib = -1;
 	gn_pf_begin(pf, &status);
 	if (!pf->is_aside && setting[GN_PF_DIRECT].number == 1 && pf->page_bytes % 4096 == 0)
 		pf->direct =

@@ -65,7 +65,7 @@ struct gn_pf {
 	int is_aside, may_read;
 	int64_t last_fill;
 	/* Of the last small reads: what they found, and how many are to go past the cache. */
-	unsigned int found, replaced, uncached;
+	unsigned int found, replaced, uncached, doublings;
 	struct gn_direct_file direct;
 	struct gn_prefetch prefetch;
 };

@@ -10,7 +10,8 @@
 #define MOST_BYTES (1u << 30)
 
 #define SAMPLE_READS 64
-#define UNCACHED_READS 1024
+#define UNCACHED_READS 1024u
+#define MOST_DOUBLINGS 5
 
 int64_t gn_pf_clock(void)
 {
@@ -231,8 +232,13 @@ static int is_cache_in_vain(struct gn_pf *pf)
 		return 1;
 	}
 	if (pf->found + pf->replaced >= SAMPLE_READS) {
-		if (pf->replaced > SAMPLE_READS / 3)
-			pf->uncached = UNCACHED_READS;
+		if (pf->replaced > SAMPLE_READS / 3) {
+			pf->uncached = UNCACHED_READS << pf->doublings;
+			if (pf->doublings < MOST_DOUBLINGS)
+				pf->doublings++;
+		} else {
+			pf->doublings = 0;
+		}
 		pf->found = pf->replaced = 0;
 	}
 	return 0;

@@ -13,7 +13,6 @@
 
 #define PLAIN_REQUESTS 8
 #define PLAIN_BYTES (2 << 20)
-/* Where the kernel reads far ahead by itself it takes longer until it does. */
 #define FAR_KIB 1024
 #define FAR_PLAIN_BYTES (8 << 20)
 
@@ -27,10 +26,14 @@
 #define REST_DOUBLINGS 6
 
 #define LEAST_GAIN 1.05
-#define DECLINE 0.7
+#define LEAST_FAR_GAIN 1.2 /* more to lose: what threads do depends on who else has the CPUs */
+/* Bytes in a nanosecond at which copying is most of a read that the kernel has ahead. */
+#define FAST_RATE 1.5
+#define DECLINE 0.5
 #define HOT_PERCENT 50
-/* In eighths of the requests that are advised, and a little more. */
-#define PAST_AHEAD 9
+#define HOT_PLACES 8
+#define HOT_STEP_BYTES (INT64_C(1) << 20)
+#define UNKNOWN_KIB 8192
 
 static uint64_t now_ns(void)
 {
@@ -52,6 +55,7 @@ static void stop(struct gn_prefetch *prefetch)
 	if (prefetch->engine == GN_ENGINE_STREAM)
 		gn_stream_forget(&prefetch->stream, 0, -1);
 	prefetch->engine = GN_ENGINE_NONE;
+	prefetch->is_steady = 0;
 	begin_phase(prefetch);
 }
 
@@ -83,27 +87,54 @@ static int64_t bytes_ahead(const struct gn_prefetch *prefetch, int64_t offset)
 	return direction(prefetch) < 0 ? offset : prefetch->status.st_size - offset;
 }
 
-/* Whether the kernel has most of what comes next: then nothing is faster than it. */
-static int is_hot(const struct gn_prefetch *prefetch, int64_t offset, size_t bytes)
+static int read_ahead_kib(struct gn_prefetch *prefetch)
 {
-	/* Past what the kernel, or advice, has it read already. */
-	const int64_t step = prefetch->kind == GN_PATTERN_STRIDED ? prefetch->distance * 8
-								  : direction(prefetch) * (4 << 20);
+	if (prefetch->read_ahead_kib < 0) {
+		prefetch->read_ahead_kib = gn_device_read_ahead_kib(prefetch->status.st_dev);
+		if (prefetch->read_ahead_kib < 0)
+			prefetch->read_ahead_kib = UNKNOWN_KIB;
+	}
+	return prefetch->read_ahead_kib;
+}
+
+/* Of sequential reads by the kernel: it takes a while until it does, and is fast then. */
+static int is_read_far_ahead(struct gn_prefetch *prefetch)
+{
+	return prefetch->kind == GN_PATTERN_SEQUENTIAL && read_ahead_kib(prefetch) >= FAR_KIB;
+}
+
+/* How far what the kernel has may come from its own reading ahead, or from advice. */
+static int64_t reach(struct gn_prefetch *prefetch)
+{
+	/* Also of a trial that has ended. */
+	if (prefetch->kind == GN_PATTERN_STRIDED)
+		return prefetch->distance * (REQUESTS_AHEAD + 1);
+	if (prefetch->engine == GN_ENGINE_ADVICE)
+		return direction(prefetch) * (ADVICE_AHEAD + 1) * (int64_t)ADVICE_BYTES;
+	if (prefetch->kind == GN_PATTERN_BACKWARD)
+		return -HOT_STEP_BYTES;
+	return read_ahead_kib(prefetch) * (int64_t)2048;
+}
+
+/* Whether the kernel has most of what comes next: then nothing is faster than it. */
+static int is_hot(struct gn_prefetch *prefetch, int64_t offset, size_t bytes)
+{
+	const int64_t step = prefetch->kind == GN_PATTERN_STRIDED
+				     ? prefetch->distance
+				     : direction(prefetch) * HOT_STEP_BYTES;
+	int64_t place = offset + reach(prefetch);
 	int cached = 0, n = 0;
 
-	for (int i = 1; i <= 8; i++) {
-		const int64_t place = offset + (PAST_AHEAD + i) * step;
-		int percent;
+	for (; n < HOT_PLACES && place >= 0 && place < prefetch->status.st_size; n++) {
+		int percent = gn_device_cached_percent(prefetch->fd, place, (int64_t)bytes);
 
-		if (place < 0 || place >= prefetch->status.st_size)
-			break;
-		percent = gn_device_cached_percent(prefetch->fd, place, (int64_t)bytes);
 		if (percent < 0)
 			return 0;
 		cached += percent;
-		n++;
+		place += step;
 	}
-	return n && cached / n >= HOT_PERCENT;
+	/* Where the kernel reads ahead to the end by itself it is left to it. */
+	return n ? cached / n >= HOT_PERCENT : prefetch->engine == GN_ENGINE_NONE;
 }
 
 static enum gn_prefetch_engine likely_engine(const struct gn_prefetch *prefetch)
@@ -147,6 +178,7 @@ static void start(struct gn_prefetch *prefetch, struct gn_prefetch_trial *trial,
 	}
 	prefetch->engine = engine;
 	prefetch->advised = 0;
+	prefetch->misses = 0;
 	prefetch->trials++;
 	begin_phase(prefetch);
 }
@@ -226,10 +258,16 @@ static int is_plain_phase_over(struct gn_prefetch *prefetch)
 		return 0;
 	if (prefetch->kind != GN_PATTERN_SEQUENTIAL)
 		return 1;
-	if (prefetch->read_ahead_kib == -2)
-		prefetch->read_ahead_kib = gn_device_read_ahead_kib(prefetch->status.st_dev);
-	return prefetch->phase_bytes >=
-	       (prefetch->read_ahead_kib >= FAR_KIB ? FAR_PLAIN_BYTES : PLAIN_BYTES);
+	if (!is_read_far_ahead(prefetch))
+		return prefetch->phase_bytes >= PLAIN_BYTES;
+	if (prefetch->phase_bytes < FAR_PLAIN_BYTES)
+		return 0;
+	if (!prefetch->is_steady) {
+		prefetch->is_steady = 1;
+		begin_phase(prefetch);
+		return 0;
+	}
+	return 1;
 }
 
 static double phase_rate(const struct gn_prefetch *prefetch)
@@ -252,19 +290,35 @@ static void end_phase(struct gn_prefetch *prefetch, struct gn_prefetch_trial *tr
 		      size_t bytes)
 {
 	const double rate = phase_rate(prefetch);
+	const double gain = is_read_far_ahead(prefetch) ? LEAST_FAR_GAIN : LEAST_GAIN;
 
 	if (prefetch->engine == GN_ENGINE_NONE) {
+		if (is_read_far_ahead(prefetch) && rate > FAST_RATE &&
+		    prefetch->choice == GN_ENGINE_AUTO) {
+			trial->rest = HOT_REST_BYTES;
+			begin_phase(prefetch);
+			return;
+		}
 		trial->plain_rate = rate;
 		start(prefetch, trial, offset, bytes);
 		return;
 	}
 	if (prefetch->choice != GN_ENGINE_AUTO) {
 		begin_phase(prefetch);
-	} else if (!trial->best_rate && rate < LEAST_GAIN * trial->plain_rate) {
-		step_aside(prefetch, trial);
-	} else if (trial->best_rate && rate < DECLINE * trial->best_rate) {
+	} else if (!trial->best_rate && rate < gain * trial->plain_rate) {
+		/* The first time may have been the start of threads, or another program's turn. */
+		if (prefetch->misses++)
+			step_aside(prefetch, trial);
+		else
+			begin_phase(prefetch);
+	} else if (trial->best_rate &&
+		   (rate < DECLINE * trial->best_rate || rate < trial->plain_rate)) {
 		/* The disk has got slower, or the engine has: both are measured anew. */
 		trial->plain_rate = trial->best_rate = 0;
+		if (prefetch->engine == GN_ENGINE_ADVICE) /* what was told of comes first */
+			trial->rest = prefetch->kind == GN_PATTERN_STRIDED
+					      ? REQUESTS_AHEAD * (int64_t)bytes
+					      : ADVICE_AHEAD * (int64_t)ADVICE_BYTES;
 		stop(prefetch);
 	} else if (is_hot(prefetch, offset, bytes)) {
 		trial->rest = HOT_REST_BYTES;

@@ -34,7 +34,7 @@ struct gn_prefetch {
 	enum gn_prefetch_engine choice; /* GN_ENGINE_AUTO, or the only one */
 	size_t window_bytes;
 	struct stat status; /* at the open, and at the start of each trial */
-	int read_ahead_kib; /* -1: not known; -2: not asked for */
+	int read_ahead_kib; /* -1: not asked for yet */
 
 	struct gn_pattern pattern;
 	enum gn_pattern_kind kind; /* that is being measured or read ahead of */
@@ -47,8 +47,10 @@ struct gn_prefetch {
 
 	/* Of the phase that is being timed. */
 	uint64_t phase_ns;
+	int is_steady; /* the kernel reads as far ahead as it will */
 	int64_t phase_bytes;
 	unsigned int phase_requests;
+	unsigned int misses; /* phases of this trial that did not help */
 
 	/* For statistics. */
 	uint64_t advice, trials, steps_aside;
