@@ -153,6 +153,13 @@ static int pf_open(struct gn_mio_layer *layer, struct gn_mio_open *file)
 	return result;
 }
 
+/* Who waits for a lock wants to see what was written under it. */
+static int is_lock(int command)
+{
+	return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK ||
+	       command == F_OFD_SETLKW;
+}
+
 static int pf_control(struct gn_mio_layer *layer, int command, void *argument)
 {
 	struct gn_pf *pf = layer->state;
@@ -164,6 +171,8 @@ static int pf_control(struct gn_mio_layer *layer, int command, void *argument)
 			       !((intptr_t)argument & O_DIRECT);
 	if (command == F_SETFL)
 		pf->page = NULL;
+	if (is_lock(command) && !pf->is_aside && pf->process == gn_cache_process)
+		gn_pf_forget(pf);
 	return result;
 }
 

@@ -63,7 +63,7 @@ struct gn_pf {
 	struct gn_stamp stamp;
 	int fd; /* -1: layers below may hold what it does not show */
 	int is_aside, may_read;
-	int64_t last_fill;
+	int64_t last_fill, last_distance; /* of pages */
 	/* Of the last small reads: what they found, and how many are to go past the cache. */
 	unsigned int found, replaced, uncached, doublings;
 	struct gn_direct_file direct;

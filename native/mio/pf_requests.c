@@ -100,8 +100,10 @@ static void read_pages_ahead(struct gn_pf *pf, int64_t start)
 	const struct gn_mio_setting *setting = pf->layer->setting;
 	const int64_t stride = setting[GN_PF_STRIDE].number * (int64_t)pf->page_bytes;
 	const int64_t depth = setting[GN_PF_PREFETCH].number, distance = start - pf->last_fill;
+	const int is_new = distance != pf->last_distance;
 
 	pf->last_fill = start;
+	pf->last_distance = distance;
 	/* One page ahead is what the engine and the kernel do as well. */
 	if ((depth == 1 && stride == (int64_t)pf->page_bytes) ||
 	    (distance != stride && distance != -stride))
@@ -118,9 +120,9 @@ static void read_pages_ahead(struct gn_pf *pf, int64_t start)
 			continue;
 		if (setting[GN_PF_ASYNCHRONOUS].number && pf->fd >= 0) {
 			/* All but the farthest were told of with the pages before. */
-			if (i == depth || distance == start)
+			if (i == depth || is_new)
 				gn_raw_will_need(pf->fd, place, (int64_t)pf->page_bytes);
-			pf->count.pages_ahead += i == depth;
+			pf->count.pages_ahead += i == depth || is_new;
 			continue;
 		}
 		page = gn_page_cache_take(pf->cache);

@@ -2,11 +2,17 @@
 
 static enum gn_pattern_kind kind_of(const struct gn_pattern *last, int64_t offset, int64_t bytes)
 {
+	int64_t distance;
+
 	if (offset == last->offset + last->bytes)
 		return GN_PATTERN_SEQUENTIAL;
 	if (offset + bytes == last->offset)
 		return GN_PATTERN_BACKWARD;
-	return offset != last->offset ? GN_PATTERN_STRIDED : GN_PATTERN_NONE;
+	distance = offset - last->offset;
+	if (!distance || distance > GN_PATTERN_MOST_DISTANCE ||
+	    distance < -GN_PATTERN_MOST_DISTANCE)
+		return GN_PATTERN_NONE;
+	return GN_PATTERN_STRIDED;
 }
 
 enum gn_pattern_kind gn_pattern_add(struct gn_pattern *pattern, int64_t offset, size_t bytes)

@@ -23,6 +23,8 @@ struct gn_pattern {
 
 /* Requests that must agree: fewer are met by chance in random reads of a small file. */
 #define GN_PATTERN_REPEATS 3
+/* Of a stride: a hundred of them are still an offset. */
+#define GN_PATTERN_MOST_DISTANCE (INT64_C(1) << 40)
 
 /* Adds a request, and returns what pattern it is the next of. */
 enum gn_pattern_kind gn_pattern_add(struct gn_pattern *pattern, int64_t offset, size_t bytes);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #define IDLE_NS 200000000
@@ -127,7 +128,6 @@ static int start_thread(void)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	if (!error) {
-		pthread_setname_np(thread, "gnomon-prefetch");
 		threads++;
 	}
 	return -error;
@@ -137,6 +137,7 @@ static void *serve(void *of_table)
 {
 	const unsigned int own_table = (unsigned int)(uintptr_t)of_table;
 
+	prctl(PR_SET_NAME, "gnomon-prefetch");
 	pthread_mutex_lock(&lock);
 	if (own_table == table && threads == 1) {
 		/* The second thread is started by the first, and so has its table. */
@@ -164,6 +165,7 @@ static void *serve(void *of_table)
 int gn_prefetch_submit(struct gn_prefetch_job *job)
 {
 	const pid_t thread = (pid_t)syscall(SYS_gettid);
+	const int before = errno;
 	int error = 0;
 
 	gn_cache_process_watch();
@@ -179,6 +181,7 @@ int gn_prefetch_submit(struct gn_prefetch_job *job)
 		pthread_cond_signal(&work);
 	}
 	pthread_mutex_unlock(&lock);
+	errno = before;
 	return error;
 }
 

@@ -141,8 +141,12 @@ static ssize_t write_slowly(struct gn_mio_layer *layer, struct wb *wb, const voi
 	error = flush_and_tell(layer);
 	if (error)
 		return error;
-	if (!wb->buffer)
+	if (!wb->buffer) {
+		const int before = errno;
+
 		wb->buffer = malloc(wb->size);
+		errno = before;
+	}
 	if (!wb->buffer || bytes > wb->size / 2 || offset < 0 || !bytes ||
 	    offset > INT64_MAX - (int64_t)wb->size)
 		return gn_mio_below_write(layer, from, bytes, offset);

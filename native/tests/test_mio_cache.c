@@ -157,6 +157,26 @@ static void what_others_write_is_seen(void)
 	unlink(path);
 }
 
+static void a_lock_is_where_others_are_looked_at(void)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	struct mio_stack stack;
+	char byte;
+	int fd;
+
+	create_file(4096);
+	open_pf(&stack, NULL);
+	check_read(&stack, 16, 0);
+	fd = open(path, O_WRONLY);
+	CHECK_EQ(pwrite(fd, "!", 1, 0), 1);
+	CHECK_EQ(gn_mio_pf.control(&stack.layer[0], F_SETLKW, &lock), 0);
+	CHECK_EQ(stack_read(&stack, &byte, 1, 0), 1);
+	CHECK_EQ(byte, '!');
+	close(fd);
+	CHECK_EQ(stack_close(&stack), 0);
+	unlink(path);
+}
+
 static void pages_are_retained_for_the_same_file(void)
 {
 	static const char *const words[] = {"retain", "global=3", NULL};
@@ -440,6 +460,7 @@ int main(void)
 	RUN(short_reads_are_no_end_of_file);
 	RUN(the_end_of_a_file_moves);
 	RUN(what_others_write_is_seen);
+	RUN(a_lock_is_where_others_are_looked_at);
 	RUN(pages_are_retained_for_the_same_file);
 	RUN(threads_have_descriptors_of_their_own);
 	RUN(threads_block_signals_and_end);
