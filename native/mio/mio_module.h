@@ -23,19 +23,19 @@ struct gn_mio_output; /* where statistics are written (mio_output.h) */
 
 /* An option, as `name` or `name=value` in a specification. */
 enum gn_mio_option_kind {
-	GN_MIO_SWITCH,  /* `number` becomes `value` */
-	GN_MIO_NUMBER,  /* an integer from `least` to `most`, with a unit k, m, g or t */
-	GN_MIO_TEXT,    /* a text */
+	GN_MIO_SWITCH, /* `number` becomes `value` */
+	GN_MIO_NUMBER, /* an integer from `least` to `most`, with a unit k, m, g or t */
+	GN_MIO_TEXT,   /* a text */
 };
 
 struct gn_mio_option {
 	const char *name;
 	enum gn_mio_option_kind kind;
-	uint32_t setting;      /* which of the module's settings it changes */
-	int64_t value;         /* of a switch; of others what the option means without a value */
+	uint32_t setting; /* which of the module's settings it changes */
+	int64_t value;	  /* of a switch; of others what the option means without a value */
 	int64_t least, most;
-	const char *text;      /* of a text without a value */
-	const char *help;      /* a sentence for the reference */
+	const char *text; /* of a text without a value */
+	const char *help; /* a sentence for the reference */
 };
 
 /* A setting of a layer, as its options left it. */
@@ -50,12 +50,12 @@ struct gn_mio_open {
 	const char *logical_name; /* that it was matched by; NULL: its path */
 	int flags;		  /* of open(2); layers may change them for those below */
 	mode_t mode;
-	int64_t bufsiz;		  /* of struct mio_extra; 0: none */
+	int64_t bufsiz; /* of struct mio_extra; 0: none */
 	int taskid;
 };
 
 struct gn_mio_module {
-	uint32_t version; /* GN_MIO_VERSION */
+	uint32_t version;     /* GN_MIO_VERSION */
 	uint32_t state_bytes; /* of a layer's `state`, which is zero before `open` */
 	const char *name;
 	const char *summary;
@@ -68,7 +68,8 @@ struct gn_mio_module {
 	 * gn_mio_below_open() itself. */
 	int (*open)(struct gn_mio_layer *layer, struct gn_mio_open *file);
 	ssize_t (*read)(struct gn_mio_layer *layer, void *to, size_t bytes, int64_t offset);
-	ssize_t (*write)(struct gn_mio_layer *layer, const void *from, size_t bytes, int64_t offset);
+	ssize_t (*write)(struct gn_mio_layer *layer, const void *from, size_t bytes,
+			 int64_t offset);
 	/* The program moved its position: for statistics and for who guesses what comes. */
 	int (*seek)(struct gn_mio_layer *layer, int64_t from, int64_t to);
 	int (*status)(struct gn_mio_layer *layer, struct stat *status);
@@ -88,8 +89,8 @@ struct gn_mio_module {
 
 struct gn_mio_layer {
 	const struct gn_mio_module *module;
-	struct gn_mio_layer *below; /* NULL: of the lowest */
-	struct gn_mio_layer *above; /* NULL: of the uppermost */
+	struct gn_mio_layer *below;	      /* NULL: of the lowest */
+	struct gn_mio_layer *above;	      /* NULL: of the uppermost */
 	const struct gn_mio_setting *setting; /* n_settings */
 	const struct gn_mio_open *file;
 	void *state;
