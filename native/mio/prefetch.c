@@ -59,15 +59,27 @@ static void stop(struct gn_prefetch *prefetch)
 	begin_phase(prefetch);
 }
 
+/* Threads have delivered nothing. */
+static int is_stream_dry(const struct gn_prefetch *prefetch)
+{
+	return prefetch->engine == GN_ENGINE_STREAM && !prefetch->stream.bytes_read;
+}
+
 /* No trial for a while: what was asked to help does not. */
 static void step_aside(struct gn_prefetch *prefetch, struct gn_prefetch_trial *trial)
 {
+	prefetch->steps_aside++;
+	if (is_stream_dry(prefetch)) {
+		/* No O_DIRECT here, or no threads: advice is tried in their place. */
+		prefetch->may_direct = 0;
+		stop(prefetch);
+		return;
+	}
 	trial->rest = (int64_t)REST_BYTES << trial->failures;
 	if (trial->failures < REST_DOUBLINGS)
 		trial->failures++;
 	trial->plain_rate = 0;
 	trial->best_rate = 0;
-	prefetch->steps_aside++;
 	stop(prefetch);
 }
 
@@ -161,7 +173,7 @@ static void start(struct gn_prefetch *prefetch, struct gn_prefetch_trial *trial,
 	if (engine == GN_ENGINE_NONE || gn_raw_fstat(prefetch->fd, &prefetch->status) ||
 	    bytes_ahead(prefetch, offset) < least ||
 	    (!is_forced && is_hot(prefetch, offset, bytes))) {
-		trial->rest = is_forced ? 0 : HOT_REST_BYTES;
+		trial->rest = is_forced && engine != GN_ENGINE_NONE ? 0 : HOT_REST_BYTES;
 		trial->plain_rate = 0;
 		begin_phase(prefetch);
 		return;
@@ -283,7 +295,7 @@ static int is_phase_over(struct gn_prefetch *prefetch, const struct gn_prefetch_
 		return prefetch->phase_requests >= TRIAL_REQUESTS;
 	return prefetch->phase_bytes >= TRIAL_BYTES ||
 	       (!trial->best_rate && prefetch->phase_bytes >= FIRST_BYTES &&
-		phase_rate(prefetch) < FIRST_GAIN * trial->plain_rate);
+		(is_stream_dry(prefetch) || phase_rate(prefetch) < FIRST_GAIN * trial->plain_rate));
 }
 
 static void end_phase(struct gn_prefetch *prefetch, struct gn_prefetch_trial *trial, int64_t offset,
@@ -305,6 +317,8 @@ static void end_phase(struct gn_prefetch *prefetch, struct gn_prefetch_trial *tr
 	}
 	if (prefetch->choice != GN_ENGINE_AUTO) {
 		begin_phase(prefetch);
+	} else if (is_stream_dry(prefetch)) {
+		step_aside(prefetch, trial);
 	} else if (!trial->best_rate && rate < gain * trial->plain_rate) {
 		/* The first time may have been the start of threads, or another program's turn. */
 		if (prefetch->misses++)
