@@ -307,7 +307,7 @@ static void end_phase(struct gn_prefetch *prefetch, struct gn_prefetch_trial *tr
 	if (prefetch->engine == GN_ENGINE_NONE) {
 		if (is_read_far_ahead(prefetch) && rate > FAST_RATE &&
 		    prefetch->choice == GN_ENGINE_AUTO) {
-			trial->rest = HOT_REST_BYTES;
+			trial->rest = REST_BYTES;
 			begin_phase(prefetch);
 			return;
 		}
