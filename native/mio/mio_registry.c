@@ -6,11 +6,15 @@
 #include <limits.h>
 #include <string.h>
 
+#include "pf.h"
+#include "wb.h"
+
 /* Of a module: more than anybody has, so that a file of nonsense is not taken for one. */
 #define OPTIONS_MAX 1024u
 #define STATE_BYTES_MAX (1u << 30)
 
-static const struct gn_mio_module *const builtin[] = {&gn_mio_top, &gn_mio_trace, &gn_mio_aix};
+static const struct gn_mio_module *const builtin[] = {&gn_mio_top, &gn_mio_trace, &gn_mio_pf,
+						      &gn_mio_wb, &gn_mio_aix};
 
 void gn_mio_registry_begin(struct gn_mio_registry *registry)
 {

@@ -39,6 +39,12 @@ def pass_all(folder: Path, kind: str) -> None:
 
 
 @pytest.mark.long
+def test_a_million_operations_through_each_stack_of_io_modules(tmp_path: Path) -> None:
+    program = plain() / "native" / "tests" / "test_mio_differential"
+    subprocess.run([program, "1000000"], cwd=tmp_path, check=True)
+
+
+@pytest.mark.long
 def test_valgrind() -> None:
     listed = json.loads(run("ctest", "--test-dir", plain(), "--show-only=json-v1"))
     commands = [test["command"] for test in sorted(listed["tests"], key=cost, reverse=True)]

@@ -1,0 +1,19 @@
+/*
+ * What becomes of caches after a fork: the child has none of the helper threads, and locks that
+ * they held stay locked. It forgets all and begins anew when a file is used.
+ */
+#ifndef GNOMON_MIO_CACHE_PROCESS_H
+#define GNOMON_MIO_CACHE_PROCESS_H
+
+/* Another number in each child: who remembers the number knows whether what it holds is its own. */
+extern unsigned int gn_cache_process;
+
+/* Before the first lock of a cache or thread. */
+void gn_cache_process_watch(void);
+
+/* In the child: locks and lists as at the start of a program. */
+void gn_inodes_after_fork(void);
+void gn_page_caches_after_fork(void);
+void gn_prefetch_pool_after_fork(void);
+
+#endif
