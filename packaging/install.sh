@@ -7,7 +7,7 @@
 #
 #   bin/                   gnomon, hpmcount, hpmstat, peekperf, xprofiler
 #   lib/gnomon/            the Python environment that they run in, of the versions that are pinned
-#   lib/, include/         libgnomon, libhpm and libhpm_plugin, with pkg-config and CMake files
+#   lib/, include/         libgnomon, libhpm, libhpm_plugin and libmio, with pkg-config and CMake files
 #   share/gnomon/fortran/  the Fortran modules' sources
 #   share/                 completion for bash and zsh
 #
@@ -67,7 +67,7 @@ for command in hpmcount hpmstat peekperf xprofiler; do
 done
 "$prefix/bin/gnomon" completion zsh >"$zsh/_gnomon"
 
-printf 'installed below %s: gnomon, hpmcount, hpmstat, peekperf, xprofiler, libgnomon, libhpm, libhpm_plugin\n' "$prefix"
+printf 'installed below %s: gnomon, hpmcount, hpmstat, peekperf, xprofiler, libgnomon, libhpm, libhpm_plugin, libmio\n' "$prefix"
 case ":$PATH:" in
 *":$prefix/bin:"*) echo "try: gnomon doctor" ;;
 *) echo "try: $prefix/bin/gnomon doctor" ;;

@@ -175,13 +175,13 @@ struct gn_mio_output *gn_mio_output_begin(const char *name)
 }
 
 /* What stands before a report: the header of a file, the time. */
-static void write_head(struct gn_mio_sink *sink)
+static void write_head(struct gn_mio_sink *sink, bool has_time)
 {
 	struct gn_mio_output head = {.sink = sink};
 
 	if (!sink->has_header)
 		gn_mio_print_header(&head, &variables);
-	if (debug_bits & GN_MIO_DEBUG_TIMESTAMP) {
+	if (has_time) {
 		gn_mio_print_time(&head);
 		gn_mio_print(&head, "\n");
 	}
@@ -197,7 +197,7 @@ void gn_mio_output_end(struct gn_mio_output *output)
 		return;
 	if (output->used) {
 		pthread_mutex_lock(&lock);
-		write_head(output->sink);
+		write_head(output->sink, debug_bits & GN_MIO_DEBUG_TIMESTAMP);
 		write_text(output->sink, output->text, output->used);
 		pthread_mutex_unlock(&lock);
 	}
@@ -212,8 +212,7 @@ void gn_mio_output_create(const char *name)
 	if (!output)
 		return;
 	pthread_mutex_lock(&lock);
-	if (!output->sink->has_header)
-		write_head(output->sink);
+	write_head(output->sink, false);
 	pthread_mutex_unlock(&lock);
 	free(output);
 }

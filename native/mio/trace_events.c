@@ -75,22 +75,6 @@ static bool is_in_use(const char *path)
 	return is_locked;
 }
 
-/* What an earlier run left goes, as a statistics file does. */
-static int create(struct gn_mio_events *events, const char *path)
-{
-	const uint64_t capacity = gn_mapped_file_capacity(CAPACITY_BYTES);
-	struct stat status;
-	int result = gn_mapped_file_create(&events->file, path, capacity, 2 * RECORDS_BEGIN);
-
-	if (result != -EEXIST || lstat(path, &status) || !S_ISREG(status.st_mode))
-		return result;
-	if (is_in_use(path))
-		return -EEXIST;
-	if (unlink(path))
-		return -errno;
-	return gn_mapped_file_create(&events->file, path, capacity, 2 * RECORDS_BEGIN);
-}
-
 static void fill_header(struct gn_mio_events_header *header)
 {
 	char host[GN_HOST_NAME_SIZE];
@@ -112,6 +96,49 @@ static void fill_header(struct gn_mio_events_header *header)
 	memcpy(header->magic, GN_MIO_EVENTS_MAGIC, sizeof(header->magic));
 }
 
+/* Where the file is to be: a link leads to it. 0, or a negative errno. */
+static int find_place(const char *name, char path[PATH_MAX])
+{
+	struct stat status;
+
+	if (stat(name, &status))
+		return strlen(name) < PATH_MAX ? (strcpy(path, name), 0) : -ENAMETOOLONG;
+	if (!S_ISREG(status.st_mode))
+		return -EINVAL;
+	if (!realpath(name, path))
+		return -errno;
+	return is_in_use(path) ? -EEXIST : 0;
+}
+
+/*
+ * The file gets its name when its header is complete, in the place of what an earlier run left:
+ * whenever the process is killed, there is a file that can be read, or none of this name.
+ */
+static int create(struct gn_mio_events *events, const char *name)
+{
+	const uint64_t capacity = gn_mapped_file_capacity(CAPACITY_BYTES);
+	char path[PATH_MAX], incomplete[PATH_MAX];
+	int result = find_place(name, path);
+
+	if (result)
+		return result;
+	if ((size_t)snprintf(incomplete, sizeof(incomplete), "%s.%d.part", path, getpid()) >=
+	    sizeof(incomplete))
+		return -ENAMETOOLONG;
+	unlink(incomplete);
+	result = gn_mapped_file_create(&events->file, incomplete, capacity, 2 * RECORDS_BEGIN);
+	if (result)
+		return result;
+	fill_header((struct gn_mio_events_header *)events->file.start);
+	if (rename(incomplete, path) || !realpath(path, events->file.path)) {
+		result = -errno;
+		unlink(incomplete);
+		munmap(events->file.start, events->file.capacity);
+		gn_mapped_file_close(&events->file);
+	}
+	return result;
+}
+
 /* With the lock held. */
 static void open_file(struct gn_mio_events *events)
 {
@@ -130,7 +157,6 @@ static void open_file(struct gn_mio_events *events)
 		events->is_given_up = true;
 		return;
 	}
-	fill_header((struct gn_mio_events_header *)events->file.start);
 	events->tail = (_Atomic uint64_t *)(events->file.start +
 					    offsetof(struct gn_mio_events_header, tail));
 	atomic_store(&events->header, (struct gn_mio_events_header *)events->file.start);

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "mio_output.h"
 #include "mio_settings.h"
+#include "random.h"
 #include "trace_events.h"
 
 #include <fcntl.h>
@@ -386,6 +387,33 @@ static void events_outlive_a_kill(void)
 	leave_folder();
 }
 
+/* There is a file that can be read, or none of this name. */
+static void a_kill_at_any_moment(void)
+{
+	enter_folder();
+	for (unsigned int i = 0; i < check_work(100); i++) {
+		const pid_t child = fork();
+		struct gn_mio_events_header start = {.pid = 0};
+		int fd, status;
+
+		if (!child)
+			for (struct gn_mio_stack *stack =
+				     open_stack("trace/events=e", O_RDWR | O_CREAT);
+			     ;)
+				write_pages(stack, 100);
+		usleep(random_below(4000));
+		CHECK(!kill(child, SIGKILL) && waitpid(child, &status, 0) == child);
+		fd = open("e", O_RDONLY);
+		if (fd < 0)
+			continue;
+		CHECK_EQ(read(fd, &start, sizeof(start)), sizeof(start));
+		CHECK(!memcmp(start.magic, GN_MIO_EVENTS_MAGIC, sizeof(start.magic)));
+		CHECK_EQ(start.pid, child);
+		CHECK(!close(fd) && !unlink("e"));
+	}
+	leave_folder();
+}
+
 int main(void)
 {
 	unsetenv("MIO_STATS");
@@ -401,5 +429,6 @@ int main(void)
 	RUN(events_are_records_of_operations);
 	RUN(a_sample_has_every_tenth_transfer);
 	RUN(events_outlive_a_kill);
+	RUN(a_kill_at_any_moment);
 	return check_result;
 }

@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <string.h>
-#include <sys/statfs.h>
 
 #include "files_state.h"
 #include "gnomon/MIO_user.h"
@@ -71,9 +69,9 @@ int MIO_open64(const char *path, int flags, int mode, struct mio_extra *extra)
 
 int MIO_close(int fd)
 {
-	const int result = gn_mio_file_close(fd);
+	int result;
 
-	return result == -EBADF ? close(fd) : (int)gn_mio_returned(result);
+	return gn_mio_file_close(fd, &result) ? (int)gn_mio_returned(result) : close(fd);
 }
 
 /* --- reading and writing ---------------------------------------------------------------------- */

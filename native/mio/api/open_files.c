@@ -130,7 +130,7 @@ static int drop_descriptor(struct gn_mio_file *file, int fd, bool is_open)
 	return result;
 }
 
-int gn_mio_file_close(int fd)
+bool gn_mio_file_close(int fd, int *result)
 {
 	struct gn_mio_file *file;
 
@@ -140,14 +140,16 @@ int gn_mio_file_close(int fd)
 		gn_mio_state.descriptor[fd] = NULL;
 	unlock_table();
 	if (!file)
-		return -EBADF;
+		return false;
 	if (pthread_mutex_lock(&file->lock)) {
 		lock_table();
 		gn_mio_state.descriptor[fd] = file;
 		unlock_table();
-		return -EDEADLK;
+		*result = -EDEADLK;
+		return true;
 	}
-	return drop_descriptor(file, fd, true);
+	*result = drop_descriptor(file, fd, true);
+	return true;
 }
 
 /* A file whose descriptor the program closed by other means than MIO, and which has a new one. */

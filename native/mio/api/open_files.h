@@ -39,8 +39,9 @@ int gn_mio_file_add(struct gn_mio_stack *stack, bool is_scratch);
 /* One more descriptor of the file, which is locked. */
 int gn_mio_file_add_descriptor(struct gn_mio_file *file, int fd);
 
-/* As close(2); the last descriptor of a file closes its layers. -EBADF: none of MIO's. */
-int gn_mio_file_close(int fd);
+/* As close(2); the last descriptor of a file closes its layers. false: the descriptor is none of
+ * MIO's. */
+bool gn_mio_file_close(int fd, int *result);
 
 /* What others hold of the file by this path goes to the system, before it is opened again. */
 void gn_mio_file_flush_peers(const char *path);
