@@ -1,7 +1,7 @@
 #include "pf.h"
 
 #include "cache_process.h"
-#include "raw_calls.h"
+#include "system_calls.h"
 
 #define KIB INT64_C(1024)
 #define GIB INT64_C(1073741824)
@@ -17,7 +17,12 @@
 	 .most = up_to,                                                                            \
 	 .help = sentence}
 #define TEXT(word, which, without, sentence)                                                       \
-	{.name = word, .kind = GN_MIO_TEXT, .setting = which, .text = without, .help = sentence}
+	{.name = word,                                                                             \
+	 .kind = GN_MIO_TEXT,                                                                      \
+	 .setting = which,                                                                         \
+	 .value = !!(without),                                                                     \
+	 .text = without,                                                                          \
+	 .help = sentence}
 
 static const struct gn_mio_option option[] = {
 	SWITCH("private", GN_PF_CACHE, GN_PRIVATE_CACHE, "A cache for this file alone."),
@@ -81,7 +86,7 @@ static const struct gn_mio_setting defaults[GN_PF_SETTINGS] = {
 	[GN_PF_ENGINE] = {.number = GN_ENGINE_AUTO},
 	[GN_PF_WINDOW] = {.number = 8192 * KIB},
 	[GN_PF_UNIT] = {.number = 1},
-	[GN_PF_STATS] = {.text = "mioout"},
+	[GN_PF_STATS] = {.number = 1, .text = "mioout"},
 	[GN_PF_MEMCPY] = {.number = 1},
 };
 

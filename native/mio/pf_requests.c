@@ -1,7 +1,7 @@
 #include "pf.h"
 
 #include "cache_process.h"
-#include "raw_calls.h"
+#include "system_calls.h"
 
 #include <time.h>
 
@@ -23,7 +23,8 @@ int64_t gn_pf_clock(void)
 
 int gn_pf_status(struct gn_pf *pf, struct stat *status)
 {
-	return pf->fd >= 0 ? gn_raw_fstat(pf->fd, status) : gn_mio_below_status(pf->layer, status);
+	return pf->fd >= 0 ? gn_mio_system_status(pf->fd, status)
+			   : gn_mio_below_status(pf->layer, status);
 }
 
 void gn_pf_forget(struct gn_pf *pf)
@@ -121,7 +122,7 @@ static void read_pages_ahead(struct gn_pf *pf, int64_t start)
 		if (setting[GN_PF_ASYNCHRONOUS].number && pf->fd >= 0) {
 			/* All but the farthest were told of with the pages before. */
 			if (i == depth || is_new)
-				gn_raw_will_need(pf->fd, place, (int64_t)pf->page_bytes);
+				gn_mio_system_will_need(pf->fd, place, (int64_t)pf->page_bytes);
 			pf->count.pages_ahead += i == depth || is_new;
 			continue;
 		}

@@ -1,7 +1,7 @@
 #include "prefetch.h"
 
 #include "prefetch_device.h"
-#include "raw_calls.h"
+#include "system_calls.h"
 
 #include <time.h>
 
@@ -170,7 +170,7 @@ static void start(struct gn_prefetch *prefetch, struct gn_prefetch_trial *trial,
 				      ? magnitude(prefetch->distance) * PLAIN_REQUESTS
 				      : PLAIN_BYTES;
 
-	if (engine == GN_ENGINE_NONE || gn_raw_fstat(prefetch->fd, &prefetch->status) ||
+	if (engine == GN_ENGINE_NONE || gn_mio_system_status(prefetch->fd, &prefetch->status) ||
 	    bytes_ahead(prefetch, offset) < least ||
 	    (!is_forced && is_hot(prefetch, offset, bytes))) {
 		trial->rest = is_forced && engine != GN_ENGINE_NONE ? 0 : HOT_REST_BYTES;
@@ -218,7 +218,7 @@ static void advise(struct gn_prefetch *prefetch, int64_t offset, size_t bytes)
 
 		if (place < 0 || place >= prefetch->status.st_size)
 			break;
-		gn_raw_will_need(prefetch->fd, place, length);
+		gn_mio_system_will_need(prefetch->fd, place, length);
 		prefetch->advice++;
 	}
 	prefetch->advised = advised ? advised : 1;

@@ -1,6 +1,6 @@
 #include "prefetch_device.h"
 
-#include "raw_calls.h"
+#include "system_calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@ static int number_in(const char *path)
 {
 	char text[32];
 	ssize_t n;
-	int fd = gn_raw_open(path, O_RDONLY | O_CLOEXEC);
+	int fd = gn_mio_system_open(path, O_RDONLY | O_CLOEXEC, 0);
 
 	if (fd < 0)
 		return -1;
-	n = gn_raw_pread(fd, text, sizeof(text) - 1, 0);
-	gn_raw_close(fd);
+	n = gn_mio_system_pread(fd, text, sizeof(text) - 1, 0);
+	gn_mio_system_close(fd);
 	if (n <= 0)
 		return -1;
 	text[n] = '\0';
@@ -56,7 +56,7 @@ int gn_device_cached_percent(int fd, int64_t offset, int64_t bytes)
 	const int before = errno;
 	const int64_t page = sysconf(_SC_PAGESIZE);
 
-	if (gn_raw_result(syscall(SYS_cachestat, fd, &range, &count, 0), before) < 0 || bytes <= 0)
+	if (gn_mio_result(syscall(SYS_cachestat, fd, &range, &count, 0), before) < 0 || bytes <= 0)
 		return -1;
 	return (int)((int64_t)count.cached * page * 100 / bytes);
 }

@@ -1,7 +1,7 @@
 #include "prefetch_pool.h"
 
 #include "cache_process.h"
-#include "raw_calls.h"
+#include "system_calls.h"
 
 #include <linux/close_range.h>
 #include <pthread.h>
@@ -43,13 +43,13 @@ static int open_file(struct gn_direct_file *file)
 		return file->fd;
 	snprintf(path, sizeof(path), "/proc/self/task/%d/fd/%d", (int)file->thread,
 		 file->program_fd);
-	fd = gn_raw_open(path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	fd = gn_mio_system_open(path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 	if (fd < 0)
 		return fd;
 	/* The program may have closed it, and opened another by the same number. */
-	if (gn_raw_fstat(fd, &status) || status.st_dev != file->device ||
+	if (gn_mio_system_status(fd, &status) || status.st_dev != file->device ||
 	    status.st_ino != file->inode) {
-		gn_raw_close(fd);
+		gn_mio_system_close(fd);
 		return -EBADF;
 	}
 	file->fd = fd;
@@ -68,7 +68,7 @@ static ssize_t perform(const struct gn_prefetch_job *job)
 		return -ENOSYS;
 	if (!job->to) {
 		if (file->table == table && file->fd >= 0)
-			gn_raw_close(file->fd);
+			gn_mio_system_close(file->fd);
 		file->fd = -1;
 		return 0;
 	}
@@ -76,7 +76,7 @@ static ssize_t perform(const struct gn_prefetch_job *job)
 	if (fd < 0)
 		return fd;
 	pthread_mutex_unlock(&lock);
-	result = gn_raw_pread(fd, job->to, job->bytes, job->offset);
+	result = gn_mio_system_pread(fd, job->to, job->bytes, job->offset);
 	pthread_mutex_lock(&lock);
 	return result;
 }

@@ -94,6 +94,14 @@ static inline int gn_mio_system_sync(int fd, int data_only)
 	return (int)GN_MIO_SYSTEM(data_only ? SYS_fdatasync : SYS_fsync, fd);
 }
 
+/* The kernel is told that these bytes will be read. */
+static inline int gn_mio_system_will_need(int fd, int64_t offset, int64_t bytes)
+{
+	const int errno_before = errno;
+
+	return (int)GN_MIO_SYSTEM(SYS_fadvise64, fd, offset, bytes, POSIX_FADV_WILLNEED);
+}
+
 static inline int gn_mio_system_control(int fd, int command, void *argument)
 {
 	const int errno_before = errno;

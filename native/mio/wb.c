@@ -22,6 +22,7 @@ static const struct gn_mio_option option[] = {
 	{.name = "stats",
 	 .kind = GN_MIO_TEXT,
 	 .setting = STATS,
+	 .value = 1,
 	 .text = "mioout",
 	 .help = "Where statistics go at the close."},
 	{.name = "nostats", .kind = GN_MIO_TEXT, .setting = STATS, .help = "No statistics."},
@@ -40,7 +41,7 @@ static const struct gn_mio_option option[] = {
 
 static const struct gn_mio_setting defaults[SETTINGS] = {
 	[SIZE] = {.number = 1024 * KIB},
-	[STATS] = {.text = "mioout"},
+	[STATS] = {.number = 1, .text = "mioout"},
 };
 
 struct wb {
