@@ -293,7 +293,7 @@ def test_what_is_wrong_costs_no_run(tmp_path: Path) -> None:
     (tmp_path / "taken.gnomon").mkdir()
     for words, status, said in (
         (("--name", "taken", "--", "true"), 1, "--name NAME"),
-        (("--with", "nothing", "--", "true"), 2, "counters, sections, samples, mpi, emulated"),
+        (("--with", "nothing", "--", "true"), 2, "counters, sections, samples, mpi, io, emulated"),
         (("--with", "counters,emulated", "--", "true"), 2, "count the emulator, not the program"),
         (("--", "no-such-program"), 127, "command not found"),
         ((), 2, "no program to run"),

@@ -122,7 +122,7 @@ def test_the_environment_is_the_users_but_for_what_is_added(tmp_path: Path) -> N
 
 def test_help_lists_each_capability_with_its_options() -> None:
     said = " ".join(gnomon("run", "--help").stdout.split())
-    assert "also use these capabilities, separated by commas: emulated" in said
+    assert "also use these capabilities, separated by commas: io, emulated" in said
     assert "do not use these capabilities: counters, sections, samples" in said
     assert "on an emulated PMU (--with emulated, or any of its options) --emulated-event" in said
 

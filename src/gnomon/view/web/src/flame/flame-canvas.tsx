@@ -96,10 +96,10 @@ export function FlameCanvas(props: Props) {
 
   const paint = () => {
     const { width, height } = size;
-    if (width === 0) return;
+    if (width === 0 || !box.current) return;
     const pen = scaledContext(canvas.current!, width, height);
     const colours = drawingColours();
-    const scrolled = box.current!.scrollTop;
+    const scrolled = box.current.scrollTop;
     painted.current = scrolled;
     const surface = new CanvasSurface(pen, themeValue("--sans"), colours.dim, colours.ground);
     panels.forEach((panel, at) =>
@@ -228,7 +228,8 @@ export function FlameCanvas(props: Props) {
         aria-activedescendant={focus.frame >= 0 && focused ? "flame-focus" : undefined}
         onKeyDown={onKeyDown}
         onScroll={() => {
-          if (box.current!.scrollTop === painted.current) return;
+          // The event may come when the page has left the graph already.
+          if (!box.current || box.current.scrollTop === painted.current) return;
           setHover(null);
           paint();
         }}
