@@ -69,10 +69,13 @@ def test_a_program_in_another_root(
     assert done.stderr.startswith("\n\n"), done.stderr[:200]
     found = opened(tmp_path / "r")
     check_shares(stacks(found), SHARES, least=100)
-    paths = dict(found.query("SELECT name, path FROM modules"))
-    assert paths[shares.name] == str(root / "bin" / shares.name)
-    if "libc.so.6" in paths:
-        assert paths["libc.so.6"].startswith(str(root))
+    paths: dict[str, list[str]] = {}
+    for name, path in found.query("SELECT name, path FROM modules"):
+        paths.setdefault(name, []).append(path)
+    assert paths[shares.name] == [str(root / "bin" / shares.name)]
+    # What changes the root has a sample by chance, in its own library.
+    libraries = paths.get("libc.so.6", [])
+    assert not libraries or any(path.startswith(str(root)) for path in libraries)
 
 
 def test_a_file_that_only_the_program_sees(
