@@ -17,15 +17,16 @@ foreach(folder ${folders})
   # What the program is to call in the place of its own functions is seen; helpers are static.
   set_target_properties(gnomon-in-program-${name} PROPERTIES OUTPUT_NAME gnomon_${name}
                                                   C_VISIBILITY_PRESET default)
-  # What it measures with, where that is a folder of its own.
-  if(name STREQUAL "io")
-    target_link_libraries(gnomon-in-program-io PRIVATE gnomon-io)
-  endif()
   target_link_libraries(gnomon-in-program-${name} PRIVATE gnomon-runtime)
   if(TARGET gnomon-generated-${name})
     get_target_property(headers gnomon-generated-${name} FOLDERS_OF_HEADERS)
     target_include_directories(gnomon-in-program-${name} PRIVATE ${headers})
     add_dependencies(gnomon-in-program-${name} gnomon-generated-${name})
+    # What it measures with, where that is a folder of its own.
+    get_target_property(libraries gnomon-generated-${name} LIBRARIES)
+    if(libraries)
+      target_link_libraries(gnomon-in-program-${name} PRIVATE ${libraries})
+    endif()
   endif()
   # Each has a runtime of its own, and the end of a process still comes to it.
   target_link_options(gnomon-in-program-${name} PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,nodelete

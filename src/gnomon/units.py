@@ -201,3 +201,8 @@ def signal_name(number_of: int) -> str:
         return signal.Signals(number_of).name
     except ValueError:
         return f"signal {number_of}"
+
+
+def rounded(value: float) -> float:
+    """Return a mean with no more digits than say something."""
+    return float(f"{value:.3g}") if abs(value) < 1000 else round(value)

@@ -1,8 +1,4 @@
-"""What a run's tables say of I/O, added up: by file, call, site, size, process.
-
-Sums are of one execution: of several they are divided by how many there were. Values that are no
-times or bytes (negative ones, infinity, NaN) are left out.
-"""
+"""What a run's tables say of I/O, added up: by file, call, site, size, process."""
 
 from __future__ import annotations
 
@@ -12,59 +8,33 @@ from gnomon.io import io_metrics as names
 from gnomon.io.calls import STDIO, group_of, layer_of
 from gnomon.io.io_values import Access, Coverage, File, Operation, Process, Site, SizeSum
 from gnomon.measurement.size_classes import size_name
+from gnomon.store.call_sums import CALLS, IS_VALUE, NS, PROCESSES, VALUE, CallSums, sql_texts
 from gnomon.store.site_places import described
 
 if TYPE_CHECKING:
     from gnomon.store.run_queries import RunQueries
 
-_NS = 1e9
-_VALUE = "COALESCE(p.exclusive, p.inclusive)"
-_IS_VALUE = f"isfinite({_VALUE}) AND {_VALUE} >= 0"
-_CALLS = "GREATEST(COALESCE(p.calls, 0), 0)"
-_PROCESSES = "p.location IN (SELECT location FROM locations WHERE kind = 'process')"
 _SIZES_ORDER = {size_name(number): number for number in range(72)}
 _MOVING = ("read", "write", "copy")
 
 
-class IoSums:
-    """The sums of a run.
-
-    Attributes:
-        executions: how many executions the run has.
-    """
+class IoSums(CallSums):
+    """The sums of a run; raises RunDirectoryError where its tables cannot be read."""
 
     def __init__(self, run: RunQueries) -> None:
-        """Look at the run's metrics.
-
-        Raises:
-            RunDirectoryError: the tables cannot be read, as of every method.
-        """
-        self._run = run
-        self.executions = max(int(run.head["repetitions"]), 1)
-        self._metrics: dict[str, list[int]] = {}
-        for name, number in run.query(
-            f"SELECT name, metric FROM metrics WHERE component = '{names.COMPONENT}'"
-        ):
-            self._metrics.setdefault(str(name), []).append(int(number))
+        """Look at the run's metrics."""
+        super().__init__(run, names.COMPONENT)
 
     @property
     def is_there(self) -> bool:
         """Whether the run has calls on files."""
-        if names.TIME not in self._metrics:
-            return False
-        sql = f"SELECT 1 FROM profile p WHERE p.metric IN {self._of(names.TIME)} LIMIT 1"
-        return bool(self._run.query(sql))
-
-    def _of(self, *of_names: str) -> str:
-        """Return the numbers of metrics as a list of SQL; -1 is no metric's."""
-        numbers = [number for name in of_names for number in self._metrics.get(name, ())]
-        return "(" + ", ".join(map(str, [*numbers, -1])) + ")"
+        return self._has(names.TIME)
 
     def _sum(self, name: str) -> str:
-        return f"COALESCE(SUM({_VALUE}) FILTER (p.metric IN {self._of(name)}), 0)"
+        return f"COALESCE(SUM({VALUE}) FILTER (p.metric IN {self._of(name)}), 0)"
 
     def _calls(self, name: str) -> str:
-        return f"COALESCE(SUM({_CALLS}) FILTER (p.metric IN {self._of(name)}), 0)"
+        return f"COALESCE(SUM({CALLS}) FILTER (p.metric IN {self._of(name)}), 0)"
 
     # --- files ------------------------------------------------------------------------------------
 
@@ -95,7 +65,7 @@ class IoSums:
             f"""
             SELECT a.name, r.name, {self._calls(names.TIME_BY_FILE)} AS calls,
                 {self._sum(names.ASKED_BY_FILE)}, {self._sum(names.DELIVERED_BY_FILE)},
-                {self._sum(names.TIME_BY_FILE)} / {_NS} AS seconds,
+                {self._sum(names.TIME_BY_FILE)} / {NS} AS seconds,
                 {self._sum(names.FAILURES_BY_FILE)}
             FROM profile p JOIN paths t USING (path) JOIN regions r USING (region)
             JOIN paths above ON above.path = t.parent JOIN regions a ON a.region = above.region
@@ -106,7 +76,7 @@ class IoSums:
                     names.DELIVERED_BY_FILE,
                     names.FAILURES_BY_FILE,
                 )
-            } AND {_IS_VALUE} AND {_PROCESSES}
+            } AND {IS_VALUE} AND {PROCESSES}
             GROUP BY a.name, r.name ORDER BY seconds DESC, r.name
             """
         ):
@@ -120,7 +90,7 @@ class IoSums:
                 names.UNALIGNED, names.OPENS)  # fmt: skip
         most = (names.END, names.FILE_BYTES)
         greatest = ", ".join(
-            f"COALESCE(MAX({_VALUE}) FILTER (p.metric IN {self._of(name)}), 0)" for name in most
+            f"COALESCE(MAX({VALUE}) FILTER (p.metric IN {self._of(name)}), 0)" for name in most
         )
         return {
             (path, direction): Access(
@@ -132,7 +102,7 @@ class IoSums:
                 FROM profile p JOIN paths t USING (path) JOIN regions r USING (region)
                 JOIN paths above ON above.path = t.parent JOIN regions a ON a.region = above.region
                 WHERE r.kind = '{names.ACCESS}' AND p.metric IN {self._of(*sums, *most)}
-                    AND {_IS_VALUE} AND {_PROCESSES}
+                    AND {IS_VALUE} AND {PROCESSES}
                 GROUP BY a.name, r.name
                 """
             )
@@ -144,12 +114,12 @@ class IoSums:
         for path, text, calls, seconds in self._run.query(
             f"""
             SELECT a.name, r.name, {self._calls(names.CALLS_BY_FILE_SIZE)},
-                {self._sum(names.CALLS_BY_FILE_SIZE)} / {_NS}
+                {self._sum(names.CALLS_BY_FILE_SIZE)} / {NS}
             FROM profile p JOIN paths t USING (path) JOIN regions r USING (region)
             JOIN paths above ON above.path = t.parent JOIN regions a ON a.region = above.region
             WHERE r.kind = '{names.FILE_SIZE}' AND p.metric IN {
                 self._of(names.CALLS_BY_FILE_SIZE)
-            } AND {_IS_VALUE} AND {_PROCESSES}
+            } AND {IS_VALUE} AND {PROCESSES}
             GROUP BY a.name, r.name
             """
         ):
@@ -172,12 +142,12 @@ class IoSums:
             for path, *row in self._run.query(
                 f"""
                 SELECT p.path, {self._calls(names.TIME)}, {self._sum(names.ASKED)},
-                    {self._sum(names.DELIVERED)}, {self._sum(names.TIME)} / {_NS},
+                    {self._sum(names.DELIVERED)}, {self._sum(names.TIME)} / {NS},
                     {self._sum(names.FAILURES)}
                 FROM profile p JOIN paths t USING (path) JOIN regions r USING (region)
                 WHERE r.kind = '{names.CALL}' AND p.metric IN {
                     self._of(names.TIME, names.ASKED, names.DELIVERED, names.FAILURES)
-                } AND {_IS_VALUE} AND {_PROCESSES}
+                } AND {IS_VALUE} AND {PROCESSES}
                 GROUP BY p.path
                 """
             )
@@ -193,12 +163,12 @@ class IoSums:
             for name, size, calls, moved, seconds in self._run.query(
                 f"""
                 SELECT a.name, r.name, {self._calls(names.TIME_BY_SIZE)},
-                    {self._sum(names.BYTES_BY_SIZE)}, {self._sum(names.TIME_BY_SIZE)} / {_NS}
+                    {self._sum(names.BYTES_BY_SIZE)}, {self._sum(names.TIME_BY_SIZE)} / {NS}
                 FROM profile p JOIN paths t USING (path) JOIN regions r USING (region)
                 JOIN paths above ON above.path = t.parent JOIN regions a ON a.region = above.region
                 WHERE r.kind = '{names.SIZE}' AND p.metric IN {
                     self._of(names.TIME_BY_SIZE, names.BYTES_BY_SIZE)
-                } AND {_IS_VALUE} AND {_PROCESSES}
+                } AND {IS_VALUE} AND {PROCESSES}
                 GROUP BY a.name, r.name
                 """
             )
@@ -212,18 +182,18 @@ class IoSums:
             f"SELECT DISTINCT name FROM regions WHERE kind = '{names.CALL}'"
         ):
             groups.setdefault(group_of(str(name)), []).append(str(name))
-        read, written = (_texts([*groups[own], *groups["copy"]]) for own in ("read", "write"))
+        read, written = (sql_texts([*groups[own], *groups["copy"]]) for own in ("read", "write"))
         moved = f"p.metric IN {self._of(names.DELIVERED)}"
         rows = self._run.query(
             f"""
             SELECT p.repetition, p.location, l.rank, l.host, l.pid, l.name,
-                {self._calls(names.TIME)}, {self._sum(names.TIME)} / {_NS},
-                COALESCE(SUM({_VALUE}) FILTER ({moved} AND r.name IN ({read})), 0),
-                COALESCE(SUM({_VALUE}) FILTER ({moved} AND r.name IN ({written})), 0)
+                {self._calls(names.TIME)}, {self._sum(names.TIME)} / {NS},
+                COALESCE(SUM({VALUE}) FILTER ({moved} AND r.name IN ({read})), 0),
+                COALESCE(SUM({VALUE}) FILTER ({moved} AND r.name IN ({written})), 0)
             FROM profile p JOIN locations l USING (location)
             JOIN paths t USING (path) JOIN regions r USING (region)
             WHERE r.kind = '{names.CALL}' AND p.metric IN {self._of(names.TIME, names.DELIVERED)}
-                AND {_IS_VALUE} AND {_PROCESSES}
+                AND {IS_VALUE} AND {PROCESSES}
             GROUP BY ALL
             """
         )
@@ -242,7 +212,7 @@ class IoSums:
                     p.metric IN {self._of(names.KERNEL_READ, names.KERNEL_WRITTEN)}),
                 COUNT(DISTINCT (p.repetition, p.location)), {", ".join(map(self._sum, of_kernel))}
             FROM profile p JOIN paths t USING (path)
-            WHERE t.parent = -1 AND {_IS_VALUE} AND {_PROCESSES}
+            WHERE t.parent = -1 AND {IS_VALUE} AND {PROCESSES}
                 AND p.metric IN {self._of(names.TIME, *of_kernel)}
             """
         )
@@ -278,7 +248,3 @@ class IoSums:
                 for direction in ("read", "write") if group == "copy" else (group,):
                     moved[direction, is_stream] += operation.bytes
         return moved, stream_calls
-
-
-def _texts(listed: list[str]) -> str:
-    return ", ".join("'" + text.replace("'", "''") + "'" for text in listed) or "''"

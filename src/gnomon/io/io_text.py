@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.measurement.size_classes import size_name
-from gnomon.terminal_text import ABSENT, facts, filled, grid, share, short_path, table
-from gnomon.units import number, quantity
+from gnomon.measurement.size_bars import size_bars
+from gnomon.terminal_text import ABSENT, facts, filled, share, short_path, table
+from gnomon.units import number, quantity, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 """Files and sites of the whole screen."""
-_BAR_LEAST, _BAR_MOST = 8, 40
-_BAR = "█"
 _PATH_LEAST = 20
 _COLUMNS_BESIDE_PATH = 58
 
@@ -31,7 +29,8 @@ def screen(sums: IoSums, width: int, top: int) -> Iterator[str]:
     yield from file_lines(files, width, top)
     yield "call sites with most time"
     yield from site_lines(sums.sites(), width, top)
-    bars = size_bars(sums.by_size(), width)
+    sizes = ((own.size, own.calls, own.bytes, own.seconds) for own in sums.by_size())
+    bars = size_bars(sizes, width)
     if bars:
         yield "sizes of requests"
         yield from bars
@@ -45,16 +44,14 @@ def _sum_lines(files: Sequence[File], coverage: Coverage, width: int) -> list[st
     several = f"{number(len(files))} file{'' if len(files) == 1 else 's'}"
     rows = [
         ("processes", number(coverage.processes), ""),
-        ("calls", number(_rounded(calls)),
+        ("calls", number(rounded(calls)),
          f"on {several}, {quantity(seconds, 's')} in all processes together"),
-        ("read", quantity(_rounded(read), "bytes"), _storage(coverage, coverage.device_read)),
-        ("written", quantity(_rounded(written), "bytes"),
+        ("read", quantity(rounded(read), "bytes"), _storage(coverage, coverage.device_read)),
+        ("written", quantity(rounded(written), "bytes"),
          _storage(coverage, coverage.device_written, "to")),
     ]  # fmt: skip
     if asked > read + written:
-        rows.append(
-            ("asked for", quantity(_rounded(asked), "bytes"), "at ends of files fewer came")
-        )
+        rows.append(("asked for", quantity(rounded(asked), "bytes"), "at ends of files fewer came"))
     return facts(rows, width)
 
 
@@ -62,12 +59,7 @@ def _storage(coverage: Coverage, moved: float, way: str = "from") -> str:
     if not coverage.counted:
         return ""
     cached = ": cached" if way == "from" and not moved else ""
-    return f"{quantity(_rounded(moved), 'bytes')} {way} storage{cached}"
-
-
-def _rounded(value: float) -> float:
-    """Return a mean with no more digits than say something."""
-    return float(f"{value:.3g}") if abs(value) < 1000 else round(value)
+    return f"{quantity(rounded(moved), 'bytes')} {way} storage{cached}"
 
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -79,7 +71,7 @@ def file_lines(files: Sequence[File], width: int, top: int) -> list[str]:
     room = max(width - _COLUMNS_BESIDE_PATH, _PATH_LEAST)
     rows = [
         (
-            share(file.seconds, whole), quantity(file.seconds, "s"), number(_rounded(file.calls)),
+            share(file.seconds, whole), quantity(file.seconds, "s"), number(rounded(file.calls)),
             _moved(file, "read"), _moved(file, "write"), _seeks(file), short_path(file.path, room),
         )
         for file in (files[:top] if top else files)
@@ -89,7 +81,7 @@ def file_lines(files: Sequence[File], width: int, top: int) -> list[str]:
 
 
 def _moved(file: File, way: str) -> str:
-    return quantity(_rounded(file.moved(way)), "bytes") if file.requests(way) else ABSENT
+    return quantity(rounded(file.moved(way)), "bytes") if file.requests(way) else ABSENT
 
 
 def _seeks(file: File) -> str:
@@ -100,7 +92,7 @@ def _seeks(file: File) -> str:
     )
     if not forward and not backward:
         return ABSENT
-    return f"+{number(_rounded(forward))} -{number(_rounded(backward))}"
+    return f"+{number(rounded(forward))} -{number(rounded(backward))}"
 
 
 def operation_lines(operations: Sequence[Operation], width: int, top: int) -> list[str]:
@@ -108,8 +100,8 @@ def operation_lines(operations: Sequence[Operation], width: int, top: int) -> li
     whole = sum(own.seconds for own in operations)
     rows = [
         (
-            share(own.seconds, whole), quantity(own.seconds, "s"), number(_rounded(own.calls)),
-            _bytes(own.bytes_asked), _bytes(own.bytes), number(_rounded(own.failures)),
+            share(own.seconds, whole), quantity(own.seconds, "s"), number(rounded(own.calls)),
+            _bytes(own.bytes_asked), _bytes(own.bytes), number(rounded(own.failures)),
             f"{own.name} (stdio)" if own.layer == "stdio" else own.name,
         )
         for own in (operations[:top] if top else operations)
@@ -119,7 +111,7 @@ def operation_lines(operations: Sequence[Operation], width: int, top: int) -> li
 
 
 def _bytes(value: float) -> str:
-    return quantity(_rounded(value), "bytes") if value else ABSENT
+    return quantity(rounded(value), "bytes") if value else ABSENT
 
 
 def site_lines(sites: Sequence[Site], width: int, top: int) -> list[str]:
@@ -127,7 +119,7 @@ def site_lines(sites: Sequence[Site], width: int, top: int) -> list[str]:
     whole = sum(site.seconds for site in sites)
     rows = [
         (
-            share(site.seconds, whole), quantity(site.seconds, "s"), number(_rounded(site.calls)),
+            share(site.seconds, whole), quantity(site.seconds, "s"), number(rounded(site.calls)),
             _bytes(site.bytes / site.calls if site.calls else 0.0), site_label(site),
         )
         for site in (sites[:top] if top else sites)
@@ -150,8 +142,8 @@ def size_lines(sizes: Sequence[SizeSum], width: int, top: int) -> list[str]:
     whole = sum(own.seconds for own in sizes)
     rows = [
         (
-            share(own.seconds, whole), quantity(own.seconds, "s"), number(_rounded(own.calls)),
-            quantity(_rounded(own.bytes), "bytes"), own.name, own.size,
+            share(own.seconds, whole), quantity(own.seconds, "s"), number(rounded(own.calls)),
+            quantity(rounded(own.bytes), "bytes"), own.name, own.size,
         )
         for own in (sizes[:top] if top else sizes)
     ]  # fmt: skip
@@ -159,36 +151,12 @@ def size_lines(sizes: Sequence[SizeSum], width: int, top: int) -> list[str]:
     return table(heads, rows, width, len(sizes))
 
 
-def size_bars(sizes: Sequence[SizeSum], width: int) -> list[str]:
-    """Return calls by size of what was asked for as bars; those that asked nothing are left out."""
-    sums: dict[str, list[float]] = {}
-    for own in sizes:
-        if own.size != size_name(0):
-            known = sums.setdefault(own.size, [0.0, 0.0, 0.0])
-            for place, value in enumerate((own.calls, own.bytes, own.seconds)):
-                known[place] += value
-    calls, seconds = (sum(known[at] for known in sums.values()) for at in (0, 2))
-    cells = [
-        (size, number(_rounded(n)), quantity(_rounded(moved), "bytes"), share(time, seconds),
-         share(n, calls))
-        for size, (n, moved, time) in sums.items()
-    ]  # fmt: skip
-    heads = ("size", "calls", "bytes", "of time", "of calls")
-    lines = list(grid([(head,) for head in heads], cells, len(heads)).lines)
-    room = min(max(width - max(map(len, lines)) - 2, _BAR_LEAST), _BAR_MOST)
-    largest = max((known[0] for known in sums.values()), default=0.0)
-    for place, (n, _, _) in enumerate(sums.values(), start=1):
-        bar = _BAR * (round(room * n / largest) if largest else 0)
-        lines[place] = f"{lines[place]}  {bar or ('·' if n else '')}".rstrip()
-    return lines if sums else []
-
-
 def process_lines(processes: Sequence[Process], width: int, top: int) -> list[str]:
     """Return processes."""
     whole = sum(own.seconds for own in processes)
     rows = [
         (
-            share(own.seconds, whole), quantity(own.seconds, "s"), number(_rounded(own.calls)),
+            share(own.seconds, whole), quantity(own.seconds, "s"), number(rounded(own.calls)),
             _bytes(own.read), _bytes(own.written),
             number(own.rank) if own.rank >= 0 else ABSENT, str(own.pid),
             f"{own.name} on {own.host}",
@@ -221,9 +189,9 @@ def coverage_lines(coverage: Coverage, width: int) -> list[str]:
             "system calls without the C library, io_uring, or what the C library does itself"
         )
     if coverage.major_faults:
-        text += f"; mapped files: {number(_rounded(coverage.major_faults))} pages were fetched"
+        text += f"; mapped files: {number(rounded(coverage.major_faults))} pages were fetched"
     return filled(text, width, "", "  ")
 
 
 def _bytes_of(value: float) -> str:
-    return quantity(_rounded(value), "bytes")
+    return quantity(rounded(value), "bytes")

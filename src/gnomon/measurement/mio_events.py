@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.errors import FormatError
 from gnomon.named_tuple import NamedTuple
-from gnomon.store import file_head
-from gnomon.store.file_head import FileKind
+from gnomon.store.file_head import FileKind, check_regular, read_header, record_dtype
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,15 +100,9 @@ def read_events(path: Path) -> MioEvents:
     """
     import numpy as np
 
-    # A named pipe would keep us waiting for a writer.
-    if path.exists() and not path.is_file():
-        raise FormatError(path, 0, "not a regular file")
+    check_regular(path)
     with path.open("rb") as file:
-        head = file.read(_HEADER_BYTES)
-        order = file_head.byte_order(path, head[: file_head.HEAD_BYTES], KIND)
-        if len(head) < _HEADER_BYTES:
-            raise FormatError(path, len(head), f"cut short: its header has {_HEADER_BYTES} bytes")
-        header = np.frombuffer(head, _dtype(_HEADER, order), 1)[0]
+        header, order, _ = read_header(path, file, KIND, _HEADER)
         begin, end = _records_at(path, header)
         file.seek(begin)
         content = file.read(end - begin)
@@ -121,8 +114,8 @@ def read_events(path: Path) -> MioEvents:
                 path, begin + len(content), f"cut short: its records end at byte {end}"
             )
         content = content[: len(content) // RECORD_BYTES * RECORD_BYTES]
-    events = np.frombuffer(content, _dtype(_EVENT, order))
-    texts = np.frombuffer(content, _dtype(_TEXT, order))
+    events = np.frombuffer(content, record_dtype(_EVENT, order))
+    texts = np.frombuffer(content, record_dtype(_TEXT, order))
     kinds = events["operation"]
     is_event = (kinds > 0) & (kinds < len(OPERATIONS))
     is_text = (kinds == _PATH) | (kinds == _LAYERS)
@@ -185,12 +178,6 @@ def _files(parts: NDArray[np.void]) -> dict[int, MioFile]:
         number: MioFile(whole.get((number, _PATH), ""), whole.get((number, _LAYERS), ""))
         for number, _ in whole
     }
-
-
-def _dtype(fields: tuple[tuple[str, str], ...], order: str) -> np.dtype[np.void]:
-    import numpy as np
-
-    return np.dtype([(name, f"{order}{text}") for name, text in fields])
 
 
 def _text(value: bytes) -> str:

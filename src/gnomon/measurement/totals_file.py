@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.errors import FormatError
 from gnomon.named_tuple import NamedTuple
-from gnomon.store import file_head
-from gnomon.store.file_head import FileKind
+from gnomon.store.file_head import FileKind, check_regular, read_header, record_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -165,15 +164,9 @@ def read_totals(path: Path) -> TotalsFile:
     """
     import numpy as np
 
-    # A named pipe would keep us waiting for a writer.
-    if path.exists() and not path.is_file():
-        raise FormatError(path, 0, "not a regular file")
+    check_regular(path)
     with path.open("rb") as file:
-        head = file.read(_HEADER_BYTES)
-        order = file_head.byte_order(path, head[: file_head.HEAD_BYTES], KIND)
-        if len(head) < _HEADER_BYTES:
-            raise FormatError(path, len(head), f"cut short: its header has {_HEADER_BYTES} bytes")
-        header = np.frombuffer(head, _dtype(_HEADER, order), 1)[0]
+        header, order, head = read_header(path, file, KIND, _HEADER)
         begin, end = _records_at(path, header)
         content = head + file.read(end - _HEADER_BYTES)
     flags, n_routines = int(header["flags"]), int(header["n_routines"])
@@ -317,16 +310,12 @@ def _frames(
     return in_order
 
 
-def _dtype(fields: Iterable[tuple[str, str]], order: str) -> np.dtype[np.void]:
-    import numpy as np
-
-    return np.dtype([(name, f"{order}{text}") for name, text in fields])
-
-
 def _record_dtype(fields: Iterable[tuple[str, str]], order: str) -> np.dtype[np.void]:
     """Return what a kind of record has, in as many bytes as all have."""
     named = [("kind", "u2"), *fields]
-    return _dtype([*named, ("rest", f"V{RECORD_BYTES - _dtype(named, order).itemsize}")], order)
+    return record_dtype(
+        [*named, ("rest", f"V{RECORD_BYTES - record_dtype(named, order).itemsize}")], order
+    )
 
 
 def _texts(parts: NDArray[np.void]) -> Mapping[tuple[str, int], str]:

@@ -1,8 +1,4 @@
-"""What a run's tables say of MPI, added up: by rank, site, routine, size, communicator and pair.
-
-Sums are of one execution: of several they are divided by how many there were. Values that are no
-times or bytes (negative ones, infinity, NaN) are left out.
-"""
+"""What a run's tables say of MPI, added up: by rank, site, routine, size, communicator and pair."""
 
 from __future__ import annotations
 
@@ -13,29 +9,24 @@ from gnomon.mpi import mpi_metrics as names
 from gnomon.mpi.mpi_metrics import CALL, COMMUNICATOR, SIZE
 from gnomon.mpi.mpi_values import Heaviest, Message, Pairs, Ranks, Site
 from gnomon.mpi.routines import may_wait_for_all
+from gnomon.store.call_sums import CALLS, IS_VALUE, NS, PROCESSES, VALUE, CallSums, sql_texts
 from gnomon.store.site_places import described
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from gnomon.model.array_types import Cells
     from gnomon.store.run_queries import RunQueries
 
-_NS = 1e9
-_VALUE = "COALESCE(p.exclusive, p.inclusive)"
-_IS_VALUE = f"isfinite({_VALUE}) AND {_VALUE} >= 0"
-_CALLS = "GREATEST(COALESCE(p.calls, 0), 0)"
 _SITES = f"""(
 SELECT t.path, r.name AS routine FROM paths t JOIN regions r USING (region) WHERE r.kind = '{CALL}'
 )"""
-_PROCESSES = "p.location IN (SELECT location FROM locations WHERE kind = 'process')"
 
 
-class MpiSums:
+class MpiSums(CallSums):
     """The sums of a run.
 
     Attributes:
-        executions: how many executions the run has.
         is_measured: waiting was measured, by a barrier, and is not estimated.
     """
 
@@ -45,28 +36,13 @@ class MpiSums:
         Raises:
             RunDirectoryError: the tables cannot be read, as of every method.
         """
-        self._run = run
-        self.executions = max(int(run.head["repetitions"]), 1)
-        self._metrics: dict[str, list[int]] = {}
-        for name, number in run.query(
-            f"SELECT name, metric FROM metrics WHERE component = '{names.COMPONENT}'"
-        ):
-            self._metrics.setdefault(str(name), []).append(int(number))
+        super().__init__(run, names.COMPONENT)
         self.is_measured = self._has(names.WAITING)
 
     @property
     def is_there(self) -> bool:
         """Whether the run has calls of MPI."""
         return self._has(names.TIME)
-
-    def _has(self, name: str) -> bool:
-        sql = f"SELECT 1 FROM profile p WHERE p.metric IN {self._of(name)} AND {_IS_VALUE} LIMIT 1"
-        return name in self._metrics and bool(self._run.query(sql))
-
-    def _of(self, *of_names: str) -> str:
-        """Return the numbers of metrics as a list of SQL; -1 is no metric's."""
-        numbers = [number for name in of_names for number in self._metrics.get(name, ())]
-        return "(" + ", ".join(map(str, [*numbers, -1])) + ")"
 
     # --- ranks ------------------------------------------------------------------------------------
 
@@ -79,22 +55,22 @@ class MpiSums:
             f"""
             SELECT q.*, l.rank, l.host, l.pid, w.waiting FROM (
                 SELECT p.repetition, p.location,
-                    MAX(p.inclusive / {_NS}) FILTER (p.metric IN {self._of(names.ELAPSED)})
+                    MAX(p.inclusive / {NS}) FILTER (p.metric IN {self._of(names.ELAPSED)})
                         AS elapsed,
-                    SUM({_VALUE} / {_NS}) FILTER (
-                        {time} AND s.routine NOT IN ({_texts(names.OUTSIDE)})) AS inside,
-                    SUM({_CALLS}) FILTER ({time}) AS calls,
-                    SUM({_VALUE}) FILTER (p.metric IN {self._of(names.SENT)}
+                    SUM({VALUE} / {NS}) FILTER (
+                        {time} AND s.routine NOT IN ({sql_texts(names.OUTSIDE)})) AS inside,
+                    SUM({CALLS}) FILTER ({time}) AS calls,
+                    SUM({VALUE}) FILTER (p.metric IN {self._of(names.SENT)}
                         AND s.path IS NOT NULL) AS sent,
-                    SUM({_VALUE}) FILTER (p.metric IN {self._of(names.RECEIVED)}
+                    SUM({VALUE}) FILTER (p.metric IN {self._of(names.RECEIVED)}
                         AND s.path IS NOT NULL) AS received,
-                    SUM(p.inclusive / {_NS}) FILTER (p.metric IN {self._of(names.OVERHEAD)}
+                    SUM(p.inclusive / {NS}) FILTER (p.metric IN {self._of(names.OVERHEAD)}
                         AND p.path IN (SELECT path FROM paths WHERE parent = -1)) AS overhead
                 FROM profile p LEFT JOIN {_SITES} s USING (path)
                 WHERE p.metric IN {
                 self._of(names.TIME, names.SENT, names.RECEIVED, names.ELAPSED, names.OVERHEAD)
             }
-                    AND {_IS_VALUE} AND {_PROCESSES}
+                    AND {IS_VALUE} AND {PROCESSES}
                 GROUP BY ALL
             ) q JOIN locations l USING (location)
             LEFT JOIN ({self._waiting("repetition, location")}) w USING (repetition, location)
@@ -118,19 +94,19 @@ class MpiSums:
         """
         if self.is_measured:
             return (
-                f"SELECT {key}, SUM({_VALUE}) / {_NS} AS waiting FROM profile p "
+                f"SELECT {key}, SUM({VALUE}) / {NS} AS waiting FROM profile p "
                 f"JOIN {_SITES} s USING (path) WHERE p.metric IN {self._of(names.WAITING)} "
-                f"AND {_IS_VALUE} AND {_PROCESSES} GROUP BY ALL"
+                f"AND {IS_VALUE} AND {PROCESSES} GROUP BY ALL"
             )
         names_there = self._run.query(f"SELECT DISTINCT routine FROM {_SITES}")
-        routines = _texts(str(name) for (name,) in names_there if may_wait_for_all(str(name)))
+        routines = sql_texts(str(name) for (name,) in names_there if may_wait_for_all(str(name)))
         calls = f"""
-            SELECT p.repetition, p.location, p.path, {_CALLS} AS n, SUM({_VALUE}) AS ns
+            SELECT p.repetition, p.location, p.path, {CALLS} AS n, SUM({VALUE}) AS ns
             FROM profile p JOIN {_SITES} s USING (path)
             WHERE p.metric IN {self._of(names.TIME)} AND s.routine IN ({routines})
-                AND {_IS_VALUE} AND {_PROCESSES} GROUP BY ALL"""
+                AND {IS_VALUE} AND {PROCESSES} GROUP BY ALL"""
         return f"""
-            SELECT {key}, SUM(ns - least) FILTER (alike > 1) / {_NS} AS waiting
+            SELECT {key}, SUM(ns - least) FILTER (alike > 1) / {NS} AS waiting
             FROM ({calls}) JOIN (
                 SELECT repetition, path, n, MIN(ns) AS least, COUNT(*) AS alike FROM ({calls})
                 GROUP BY ALL
@@ -144,7 +120,7 @@ class MpiSums:
         """Return how many processes have calls of MPI in one execution, in the mean, at least 1."""
         (row,) = self._run.query(
             "SELECT COUNT(*) FROM (SELECT DISTINCT p.repetition, p.location FROM profile p "
-            f"WHERE p.metric IN {self._of(names.TIME)} AND {_IS_VALUE} AND {_PROCESSES})"
+            f"WHERE p.metric IN {self._of(names.TIME)} AND {IS_VALUE} AND {PROCESSES})"
         )
         return max(int(row[0]) / self.executions, 1.0)
 
@@ -156,22 +132,23 @@ class MpiSums:
                 SELECT LEAST(COALESCE(SUM(ns) FILTER (is_inside), 0), MAX(ns) FILTER (is_elapsed))
                     / NULLIF(MAX(ns) FILTER (is_elapsed), 0) AS part
                 FROM (
-                    SELECT p.repetition, p.location, {_VALUE} AS ns,
+                    SELECT p.repetition, p.location, {VALUE} AS ns,
                         p.metric IN {self._of(names.ELAPSED)} AS is_elapsed,
-                        NOT is_elapsed AND s.routine NOT IN ({_texts(names.OUTSIDE)}) AS is_inside
+                        NOT is_elapsed AND s.routine NOT IN ({sql_texts(names.OUTSIDE)})
+                            AS is_inside
                     FROM profile p LEFT JOIN {_SITES} s USING (path)
-                    WHERE p.metric IN {self._of(names.TIME, names.ELAPSED)} AND {_IS_VALUE}
-                        AND {_PROCESSES} AND (is_elapsed OR s.path IS NOT NULL)
+                    WHERE p.metric IN {self._of(names.TIME, names.ELAPSED)} AND {IS_VALUE}
+                        AND {PROCESSES} AND (is_elapsed OR s.path IS NOT NULL)
                 ) GROUP BY repetition, location
             )
             """
         )
         rows = self._run.query(
             f"""
-            SELECT p.path, SUM({_VALUE}) AS ns, SUM(SUM({_VALUE})) OVER ()
+            SELECT p.path, SUM({VALUE}) AS ns, SUM(SUM({VALUE})) OVER ()
             FROM profile p JOIN {_SITES} s USING (path)
-            WHERE p.metric IN {self._of(names.TIME)} AND {_IS_VALUE} AND {_PROCESSES}
-                AND s.routine NOT IN ({_texts(names.OUTSIDE)})
+            WHERE p.metric IN {self._of(names.TIME)} AND {IS_VALUE} AND {PROCESSES}
+                AND s.routine NOT IN ({sql_texts(names.OUTSIDE)})
             GROUP BY p.path ORDER BY ns DESC, p.path LIMIT 1
             """
         )
@@ -195,10 +172,10 @@ class MpiSums:
         }
         for path, metric, *numbers in self._run.query(
             f"""
-            SELECT p.path, p.metric, COUNT(*), SUM({_CALLS}), SUM({_VALUE}), MIN({_VALUE}),
-                MAX({_VALUE})
+            SELECT p.path, p.metric, COUNT(*), SUM({CALLS}), SUM({VALUE}), MIN({VALUE}),
+                MAX({VALUE})
             FROM profile p JOIN {_SITES} s USING (path)
-            WHERE p.metric IN {self._of(*metrics.values())} AND {_IS_VALUE} AND {_PROCESSES}
+            WHERE p.metric IN {self._of(*metrics.values())} AND {IS_VALUE} AND {PROCESSES}
             GROUP BY p.path, p.metric
             """
         ):
@@ -229,13 +206,13 @@ class MpiSums:
             line=line,
             ranks=int(ranks),
             calls=calls / n,
-            seconds=time / n / _NS,
-            least=least / _NS,
-            most=most / _NS,
+            seconds=time / n / NS,
+            least=least / NS,
+            most=most / NS,
             sent=total(names.SENT),
             received=total(names.RECEIVED),
-            longest=values[names.LONGEST][4] / _NS if names.LONGEST in values else None,
-            completion=total(names.COMPLETION) / _NS,
+            longest=values[names.LONGEST][4] / NS if names.LONGEST in values else None,
+            completion=total(names.COMPLETION) / NS,
             waiting=None if waiting is None else waiting / n,
             callers=callers,
         )
@@ -257,12 +234,12 @@ class MpiSums:
         is_time, is_bytes = (f"p.metric IN {self._of(name)}" for name in (time, moved))
         rows = self._run.query(
             f"""
-            SELECT a.name, r.name, SUM({_CALLS}) FILTER ({is_time}),
-                SUM({_VALUE}) FILTER ({is_bytes}), SUM({_VALUE} / {_NS}) FILTER ({is_time})
+            SELECT a.name, r.name, SUM({CALLS}) FILTER ({is_time}),
+                SUM({VALUE}) FILTER ({is_bytes}), SUM({VALUE} / {NS}) FILTER ({is_time})
             FROM profile p JOIN paths t USING (path) JOIN regions r USING (region)
             JOIN paths above ON above.path = t.parent JOIN regions a ON a.region = above.region
             WHERE r.kind = '{kind}' AND a.kind = '{kind}' AND p.metric IN {self._of(time, moved)}
-                AND {_IS_VALUE} AND {_PROCESSES}
+                AND {IS_VALUE} AND {PROCESSES}
             GROUP BY a.name, r.name
             """
         )
@@ -310,8 +287,3 @@ class MpiSums:
         )
         n = self.executions
         return int(row[0]), float(row[1] or 0) / n, float(row[2] or 0) / n
-
-
-def _texts(texts: Iterable[str]) -> str:
-    """Return texts as a list of SQL, with one that is no name."""
-    return ", ".join("'" + text.replace("'", "''") + "'" for text in ("", *texts))

@@ -6,10 +6,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.measurement.size_classes import size_name
+from gnomon.measurement.size_bars import size_bars
 from gnomon.mpi.mpi_balance import COMPUTING, SENT, WAITING, Outlier, computing
-from gnomon.terminal_text import ABSENT, facts, filled, grid, share, table
-from gnomon.units import number, printable, quantity
+from gnomon.terminal_text import ABSENT, facts, filled, share, table
+from gnomon.units import number, printable, quantity, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,8 +23,6 @@ _OUTLIERS_SHOWN = 5
 _TIMES_MOST = 10
 _GROUP_LEAST = 0.01
 """Of all ranks: so many that stand out alike are a group of their own."""
-_BAR_LEAST, _BAR_MOST = 8, 40
-_BAR = "█"
 
 
 # --- the whole ------------------------------------------------------------------------------------
@@ -36,7 +34,7 @@ def efficiency_lines(whole: Efficiency | None, ranks: Ranks, width: int) -> list
     executions = len(set(ranks.repetition.tolist()))
     each = f", in each of {executions} executions" if executions > 1 else ""
     processes = (
-        number(_rounded(len(ranks.rank) / max(executions, 1))),
+        number(rounded(len(ranks.rank) / max(executions, 1))),
         f"with MPI, on {_counted(hosts, 'host')}{each}",
     )
     if whole is None:
@@ -86,8 +84,8 @@ def overhead_line(ranks: Ranks, whole: Efficiency | None) -> str:
     mean, most = float(ranks.overhead.mean()), float(ranks.overhead.max())
     of_elapsed = f", {100 * mean / whole.elapsed:.2f} % of elapsed" if whole else ""
     return (
-        f"the profile took {quantity(_rounded(mean), 's')} of a rank{of_elapsed}, at most "
-        f"{quantity(_rounded(most), 's')} (estimated)"
+        f"the profile took {quantity(rounded(mean), 's')} of a rank{of_elapsed}, at most "
+        f"{quantity(rounded(most), 's')} (estimated)"
     )
 
 
@@ -193,8 +191,8 @@ def site_table(sites: Sequence[Site], n_ranks: float, width: int, top: int) -> l
             share(site.seconds, seconds),
             quantity(site.seconds / n_ranks, "s"),
             share(site.waiting, site.seconds),
-            number(_rounded(site.calls / n_ranks)),
-            quantity(_rounded(site.mean_bytes), "bytes") if site.mean_bytes else ABSENT,
+            number(rounded(site.calls / n_ranks)),
+            quantity(rounded(site.mean_bytes), "bytes") if site.mean_bytes else ABSENT,
             label,
         )
         for site, label in zip(shown, _site_labels(shown), strict=True)
@@ -212,8 +210,8 @@ def routine_lines(
     whole = sum(seconds for *_, seconds in rows)
     cells = [
         (
-            share(seconds, whole), quantity(seconds, "s"), number(_rounded(calls)),
-            quantity(_rounded(moved), "bytes"),
+            share(seconds, whole), quantity(seconds, "s"), number(rounded(calls)),
+            quantity(rounded(moved), "bytes"),
             f"{name} ({class_of(name)})",
         )
         for name, calls, moved, seconds in (rows[:top] if top else rows)
@@ -227,17 +225,12 @@ def pair_lines(rows: Sequence[Pairs], heads: tuple[str, str], width: int, top: i
     seconds = sum(row.seconds for row in rows)
     cells = [
         (
-            share(row.seconds, seconds), quantity(row.seconds, "s"), number(_rounded(row.calls)),
-            quantity(_rounded(row.bytes), "bytes"), row.first, row.second,
+            share(row.seconds, seconds), quantity(row.seconds, "s"), number(rounded(row.calls)),
+            quantity(rounded(row.bytes), "bytes"), row.first, row.second,
         )
         for row in (rows[:top] if top else rows)
     ]  # fmt: skip
     return table(("of MPI", "time", "calls", "bytes", *heads), cells, width, len(rows))
-
-
-def _rounded(value: float) -> float:
-    """Return a mean with no more digits than say something."""
-    return float(f"{value:.3g}") if abs(value) < 1000 else round(value)
 
 
 # --- ranks ----------------------------------------------------------------------------------------
@@ -286,27 +279,7 @@ def _number(value: float) -> float | None:
 
 def size_lines(rows: Sequence[Pairs], width: int) -> list[str]:
     """Return calls by size of what they moved as bars; calls that moved nothing are left out."""
-    sizes: dict[str, list[float]] = {}
-    for row in rows:
-        if row.second != size_name(0):
-            sums = sizes.setdefault(row.second, [0.0, 0.0, 0.0])
-            for place, value in enumerate((row.calls, row.bytes, row.seconds)):
-                sums[place] += value
-    n_calls = sum(sums[0] for sums in sizes.values())
-    seconds = sum(sums[2] for sums in sizes.values())
-    cells = [
-        (name, number(_rounded(calls)), quantity(_rounded(moved), "bytes"), share(time, seconds),
-         share(calls, n_calls))
-        for name, (calls, moved, time) in sizes.items()
-    ]  # fmt: skip
-    heads = ("size", "calls", "bytes", "of time", "of calls")
-    lines = list(grid([(head,) for head in heads], cells, len(heads)).lines)
-    room = min(max(width - max(map(len, lines)) - 2, _BAR_LEAST), _BAR_MOST)
-    largest = max((sums[0] for sums in sizes.values()), default=0.0)
-    for place, (calls, _, _) in enumerate(sizes.values(), start=1):
-        bar = _BAR * (round(room * calls / largest) if largest else 0)
-        lines[place] = f"{lines[place]}  {bar or ('·' if calls else '')}".rstrip()
-    return lines if sizes else []
+    return size_bars(((row.second, row.calls, row.bytes, row.seconds) for row in rows), width)
 
 
 def message_lines(
@@ -316,7 +289,7 @@ def message_lines(
     n_rows, n_messages, moved = counts
     cells = [
         (
-            quantity(_rounded(message.bytes), "bytes"), number(_rounded(message.messages)),
+            quantity(rounded(message.bytes), "bytes"), number(rounded(message.messages)),
             f"{_rank(message.sender)} → {_rank(message.receiver)}",
             f"{message.routine} {Path(message.file).name}:{message.line}" if message.file
             else message.routine,
@@ -326,8 +299,8 @@ def message_lines(
     yield from table(("bytes", "messages", "ranks", "from"), cells, width)
     if n_rows > len(messages):
         yield (
-            f"  of {number(n_rows)} pairs and sites with {quantity(_rounded(moved), 'bytes')} in "
-            f"{number(_rounded(n_messages))} messages"
+            f"  of {number(n_rows)} pairs and sites with {quantity(rounded(moved), 'bytes')} in "
+            f"{number(rounded(n_messages))} messages"
         )
 
 

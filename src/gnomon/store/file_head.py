@@ -17,9 +17,16 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gnomon.errors import FormatError
 from gnomon.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import BinaryIO
+
+    import numpy as np
 
 MAGIC_BYTES = 8
 HEAD_BYTES = 32
@@ -98,3 +105,44 @@ def byte_order(path: Path, head: bytes, kind: FileKind) -> str:
             f"features {unknown:#x} that this Gnomon does not know; use a newer one",
         )
     return order
+
+
+def read_header(
+    path: Path, file: BinaryIO, kind: FileKind, fields: Iterable[tuple[str, str]]
+) -> tuple[np.void, str, bytes]:
+    """Return a file's header, its byte order and its bytes; the file is behind it then.
+
+    Args:
+        path: for messages.
+        file: at its begin.
+        kind: of the file.
+        fields: of the header, the head among them: names and NumPy's types.
+
+    Raises:
+        FormatError: the file is something else, or truncated.
+    """
+    import numpy as np
+
+    n_bytes = record_dtype(fields, "=").itemsize
+    head = file.read(n_bytes)
+    order = byte_order(path, head[:HEAD_BYTES], kind)
+    if len(head) < n_bytes:
+        raise FormatError(path, len(head), f"cut short: its header has {n_bytes} bytes")
+    return np.frombuffer(head, record_dtype(fields, order), 1)[0], order, head
+
+
+def record_dtype(fields: Iterable[tuple[str, str]], order: str) -> np.dtype[np.void]:
+    """Return NumPy's type of fields in a byte order."""
+    import numpy as np
+
+    return np.dtype([(name, f"{order}{text}") for name, text in fields])
+
+
+def check_regular(path: Path) -> None:
+    """Make sure that reading ends: a named pipe would keep us waiting for a writer.
+
+    Raises:
+        FormatError: it is there, and no regular file.
+    """
+    if path.exists() and not path.is_file():
+        raise FormatError(path, 0, "not a regular file")

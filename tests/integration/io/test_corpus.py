@@ -24,7 +24,7 @@ from counted_io import (
     differences_with_gnomon,
     run_in,
 )
-from strace_counts import Counts, Tally, below, traced
+from strace_counts import Counts, Tally, Traced, below, traced
 
 # What the C library asks of the kernel for its streams.
 WITHIN_STDIO = {"open", "close", "read", "write", "lseek", "fstat", "fcntl", "dup3"}
@@ -57,26 +57,33 @@ def differences(rows: list[Row], counts: Counts) -> list[str]:
     return problems
 
 
-@KINDS
-def test_a_program_says_what_strace_sees(
-    program: Program, compiled: Callable[..., Path], tmp_path: Path
-) -> None:
-    command = program.command(compiled)
+def traced_counts(
+    program: Program, command: list[str | Path], tmp_path: Path
+) -> tuple[Traced, list[Row], Counts]:
+    """Run a program under strace; return what it left, its own table, and strace's counts."""
     folder = tmp_path / "traced"
     folder.mkdir()
     seen = traced(command, folder, tmp_path / "log")
     if seen.status == NOT_HERE:
         pytest.skip(f"{program}: the file system of {tmp_path} cannot do this: set TMPDIR")
+    rows = table(command, tmp_path) if program.has_table else []
+    return seen, rows, below(seen.counts, folder, {row.path for row in rows})
+
+
+@KINDS
+def test_a_program_says_what_strace_sees(
+    program: Program, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    command = program.command(compiled)
+    seen, rows, counts = traced_counts(program, command, tmp_path)
     assert seen.status == program.status, seen.out
     assert seen.out.startswith(f"{Path(program.source).stem}:")
-    rows = table(command, tmp_path) if program.has_table else []
-    counts = below(seen.counts, folder, {row.path for row in rows})
     if program.has_table:
         assert rows
         assert differences(rows, counts) == []
         return
     # Whatever runtimes do: no file is there that was not opened, and all bytes came by calls.
-    for path, left in left_in(folder).items():
+    for path, left in left_in(tmp_path / "traced").items():
         if isinstance(left.content, bytes):
             assert any(at == path and name == "open" for at, name in counts) or "/" in path
             written = sum(
@@ -92,13 +99,7 @@ def test_gnomon_counts_what_the_program_calls(
     program: Program, compiled: Callable[..., Path], tmp_path: Path
 ) -> None:
     command = program.command(compiled)
-    folder = tmp_path / "traced"
-    folder.mkdir()
-    seen = traced(command, folder, tmp_path / "log")
-    if seen.status == NOT_HERE:
-        pytest.skip(f"{program}: the file system of {tmp_path} cannot do this: set TMPDIR")
-    rows = table(command, tmp_path) if program.has_table else []
-    counts = below(seen.counts, folder, {row.path for row in rows})
+    _, rows, counts = traced_counts(program, command, tmp_path)
     assert differences_with_gnomon(program, command, rows, counts, tmp_path) == []
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 
 from gnomon.cli.commands import run as run_command
-from gnomon.cli.terminal.argument_help import Parser
-from gnomon.errors import UsageError
 from gnomon.mpi.capability import BARRIER_HELP
 
 _DESCRIPTION = """\
@@ -27,35 +25,16 @@ Wrappers for an MPI are compiled before the program starts, once; MPICC names it
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon mpi`."""
-    p = Parser(
-        prog="gnomon mpi",
-        usage="gnomon mpi [options] [--] program [arguments]",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
+    p = run_command.capability_parser(
+        "mpi", _DESCRIPTION, _EPILOG, without="counters,sections,samples"
     )
-    run_command.add_name(p)
-    run_command.add_repeat(p)
     p.add_argument(
         "--barrier", dest="mpi:barrier", action="store_const", const=True, help=BARRIER_HELP
     )
-    p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    # What `gnomon run` takes, so that both do the same.
-    p.set_defaults(
-        capabilities="mpi",
-        without="counters,sections,samples",
-        spelled={"mpi": {"barrier": "--barrier"}},
-    )
+    p.set_defaults(spelled={"mpi": {"barrier": "--barrier"}})
     return p
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the program as `gnomon run` does; return the program's status.
-
-    Raises:
-        UsageError: there is no program, or an option is wrong.
-        RunDirectoryError: the run's name is taken, or its folder cannot be written.
-        ProgramError: the program cannot be executed.
-    """
-    if not run_command.program_of(arguments):
-        raise UsageError("no program to run: gnomon mpi [options] -- program [arguments]")
-    return run_command.run(arguments)
+    """Run the program; as `run_capability`."""
+    return run_command.run_capability("mpi", arguments)

@@ -96,6 +96,44 @@ def add_repeat(p: argparse.ArgumentParser) -> None:
     )
 
 
+def capability_parser(
+    name: str, description: str, epilog: str, *, without: str
+) -> argparse.ArgumentParser:
+    """Return the parser of a command that runs a program with one capability.
+
+    Args:
+        name: of the capability, and the command.
+        description: of the command.
+        epilog: likewise.
+        without: the names of others that `gnomon run` has by default.
+    """
+    p = Parser(
+        prog=f"gnomon {name}",
+        usage=f"gnomon {name} [options] [--] program [arguments]",
+        description=description,
+        epilog=epilog,
+    )
+    add_name(p)
+    add_repeat(p)
+    p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    # What `gnomon run` takes, so that both do the same.
+    p.set_defaults(capabilities=name, without=without, spelled={})
+    return p
+
+
+def run_capability(name: str, arguments: argparse.Namespace) -> int:
+    """Run the program of such a command as `gnomon run` does; return the program's status.
+
+    Raises:
+        UsageError: there is no program, or an option is wrong.
+        RunDirectoryError: the run's name is taken, or its folder cannot be written.
+        ProgramError: the program cannot be executed.
+    """
+    if not program_of(arguments):
+        raise UsageError(f"no program to run: gnomon {name} [options] -- program [arguments]")
+    return run(arguments)
+
+
 def _add_options(p: argparse.ArgumentParser, capability: Capability) -> None:
     """Add what a capability offers to the help, and its options to the parser."""
     used = "" if capability.is_default else f" (--with {capability.name}, or any of its options)"
