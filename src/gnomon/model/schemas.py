@@ -158,9 +158,17 @@ EVENTS = Schema(
         Column("duration_ns", "BIGINT", "how long it took; NULL for a moment", True),
         Column("bytes", "BIGINT", "bytes that were moved; NULL where none are", True),
         Column("file", "INTEGER", "which file they were of; -1 for none", refers="files"),
+        # Runs of before have none of these (store/later_columns.py).
+        Column("access", "VARCHAR", "whether it read or wrote the file: read, write; '' for "
+               "neither", True),
+        Column("asked", "BIGINT", "bytes that were to be moved; NULL where none were", True),
+        Column("file_offset", "BIGINT", "where in the file they began; NULL where not known",
+               True),
+        Column("opening", "BIGINT", "number of the open file that its process used; NULL for none",
+               True),
     ),
     is_bulk=True,
-)
+)  # fmt: skip
 MESSAGES = Schema(
     "messages",
     "a message from one location to another, or all from one call to it",

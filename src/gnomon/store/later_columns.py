@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gnomon.model.tables import MESSAGES, METRICS, REGIONS, SAMPLES, Schema
+from gnomon.model.tables import EVENTS, MESSAGES, METRICS, REGIONS, SAMPLES, Schema
 
 _LATER = {
+    EVENTS.name: ("access", "asked", "file_offset", "opening"),
     MESSAGES.name: ("messages", "path"),
     METRICS.name: ("aggregation", "absent_is_zero", "reproducible", "dilated"),
     REGIONS.name: ("inlined",),

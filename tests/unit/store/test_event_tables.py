@@ -102,13 +102,15 @@ PLACE = {
 READ = "read \x1b[31m"
 WALL = {"metric": "wall time", "unit": "ns", "how": "counted"}
 NONE = {"metric": "", "unit": "", "how": ""}
+NOWHERE = {"access": "", "asked": None, "file_offset": None, "opening": None}
 TOLD: dict[str, list[dict[str, Any]]] = {
     "events": [
         {"repetition": 0, "location": 0, "host": "n", "rank": -1, "pid": 7, "tid": -1,
          "place": "command 7 app", "region": "app", "kind": "hpm", "path": "",
-         "start_ns": 5 * MS, "duration_ns": None, "bytes": None, "file": ""},
+         "start_ns": 5 * MS, "duration_ns": None, "bytes": None, "file": "", **NOWHERE},
         {"repetition": 0, **PLACE, "region": READ, "kind": "io", "path": f"app;{READ}",
-         "start_ns": 20 * MS, "duration_ns": 3 * MS, "bytes": 4096, "file": "/data/in"},
+         "start_ns": 20 * MS, "duration_ns": 3 * MS, "bytes": 4096, "file": "/data/in",
+         **NOWHERE},
     ],
     "messages": [
         {"repetition": 0, "sender": PLACE["place"], "sender_location": 1, "sender_rank": 3,

@@ -191,7 +191,9 @@ def test_a_small_file_of_many_rows_is_refused(tmp_path: Path) -> None:
     run = written(tmp_path)
     file = run.path / "events.parquet"
     with duckdb.connect() as connection:
-        columns = ", ".join(f"0::{one.type} AS {one.name}" for one in EVENTS.columns)
+        # Pages of more columns take more bytes: these are what the first runs had.
+        first = [one for one in EVENTS.columns if one.refers or not one.nullable]
+        columns = ", ".join(f"0::{one.type} AS {one.name}" for one in first)
         connection.execute(
             f"COPY (SELECT {columns} FROM range(30000000)) TO '{file}' (FORMAT parquet)"
         )
