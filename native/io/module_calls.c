@@ -17,6 +17,11 @@
 #include "result.h"
 #include "system_calls.h"
 
+/* Least size of pages; how many of them a request's memory is looked at, and are kept in mind. */
+#define PAGE 4096u
+#define PAGES_ASKED 64u
+#define PAGES_KEPT 64u
+
 int gn_io_has_modules;
 
 /* Whose files these are. A child of vfork(2) has the same memory and another number. */
@@ -179,6 +184,43 @@ static void unlock(struct gn_mio_file *file, int fd)
 		return 1;                                                                          \
 	} while (0)
 
+/*
+ * Whether there is memory at an address: layers copy, and a fault of theirs would be a signal where
+ * the kernel returns EFAULT. Pages that there were lately are not asked for again.
+ */
+static int is_readable(const void *from, size_t bytes)
+{
+	static __thread uintptr_t lately[PAGES_KEPT] __attribute__((tls_model("initial-exec")));
+	const uintptr_t first = (uintptr_t)from / PAGE, last = ((uintptr_t)from + bytes - 1) / PAGE;
+
+	if (!bytes)
+		return 1;
+	if (last - first >= PAGES_ASKED || last < first)
+		return 0;
+	for (uintptr_t page = first; page <= last; page++) {
+		/* The kernel looks at the set before it refuses the first argument. */
+		if (lately[page % PAGES_KEPT] != page + 1 &&
+		    syscall(SYS_rt_sigprocmask, -1, page * PAGE, NULL, sizeof(uint64_t)) &&
+		    errno == EFAULT)
+			return 0;
+		lately[page % PAGES_KEPT] = page + 1;
+	}
+	return 1;
+}
+
+/* Large ones, which layers pass on as they are, are the kernel's to refuse. */
+static int may_copy(int fd, const void *memory, size_t bytes)
+{
+	const int before = errno;
+	int result;
+
+	if (!gn_mio_file_is_at(fd))
+		return 0;
+	result = bytes > PAGES_ASKED * PAGE ? is_readable(memory, 1) : is_readable(memory, bytes);
+	errno = before;
+	return result;
+}
+
 static int read_late(int fd, void *to, size_t bytes, ssize_t *result)
 {
 	struct gn_mio_file *file = gn_mio_file_of(fd);
@@ -206,23 +248,31 @@ static int write_late(int fd, const void *from, size_t bytes, ssize_t *result)
 
 int gn_io_module_read(int fd, void *to, size_t bytes, ssize_t *result)
 {
+	if (!may_copy(fd, to, bytes))
+		return 0;
 	WITH_FILE(fd, result, ssize_t, gn_mio_file_read(file, to, bytes),
 		  return read_late(fd, to, bytes, result));
 }
 
 int gn_io_module_write(int fd, const void *from, size_t bytes, ssize_t *result)
 {
+	if (!may_copy(fd, from, bytes))
+		return 0;
 	WITH_FILE(fd, result, ssize_t, gn_mio_file_write(file, from, bytes),
 		  return write_late(fd, from, bytes, result));
 }
 
 int gn_io_module_read_at(int fd, void *to, size_t bytes, int64_t offset, ssize_t *result)
 {
+	if (!may_copy(fd, to, bytes))
+		return 0;
 	WITH_FILE(fd, result, ssize_t, gn_mio_file_read_at(file, to, bytes, offset), return 0);
 }
 
 int gn_io_module_write_at(int fd, const void *from, size_t bytes, int64_t offset, ssize_t *result)
 {
+	if (!may_copy(fd, from, bytes))
+		return 0;
 	WITH_FILE(fd, result, ssize_t, gn_mio_file_write_at(file, from, bytes, offset), return 0);
 }
 
@@ -258,14 +308,15 @@ int gn_io_module_control(int fd, int command, void *argument, int *result)
 /* --- vectors ---------------------------------------------------------------------------------- */
 
 /* Whether the kernel would take it as a whole. */
-static int is_vector(const struct iovec *vector, int n)
+static int is_vector(int fd, const struct iovec *vector, int n)
 {
 	uint64_t bytes = 0;
 
-	if (n < 0 || n > IOV_MAX)
+	if (n < 0 || n > IOV_MAX || !may_copy(fd, vector, (size_t)n * sizeof(*vector)))
 		return 0;
 	for (int i = 0; i < n; i++) {
-		if (vector[i].iov_len > SSIZE_MAX - bytes)
+		if (vector[i].iov_len > SSIZE_MAX - bytes ||
+		    !may_copy(fd, vector[i].iov_base, vector[i].iov_len))
 			return 0;
 		bytes += vector[i].iov_len;
 	}
@@ -308,7 +359,7 @@ static ssize_t move_vector(struct gn_mio_file *file, const struct iovec *vector,
 int gn_io_module_read_vector(int fd, const struct iovec *vector, int n, int64_t offset,
 			     ssize_t *result)
 {
-	if (!gn_mio_file_is_at(fd) || !is_vector(vector, n))
+	if (!is_vector(fd, vector, n))
 		return 0;
 	WITH_FILE(fd, result, ssize_t, move_vector(file, vector, n, offset, read_piece), return 0);
 }
@@ -316,7 +367,7 @@ int gn_io_module_read_vector(int fd, const struct iovec *vector, int n, int64_t 
 int gn_io_module_write_vector(int fd, const struct iovec *vector, int n, int64_t offset,
 			      ssize_t *result)
 {
-	if (!gn_mio_file_is_at(fd) || !is_vector(vector, n) || gn_mio_file_of(fd)->is_append)
+	if (!is_vector(fd, vector, n) || gn_mio_file_of(fd)->is_append)
 		return 0;
 	WITH_FILE(fd, result, ssize_t, move_vector(file, vector, n, offset, write_piece), return 0);
 }
