@@ -198,9 +198,9 @@ static int is_readable(const void *from, size_t bytes)
 	if (last - first >= PAGES_ASKED || last < first)
 		return 0;
 	for (uintptr_t page = first; page <= last; page++) {
-		/* The kernel looks at the set before it refuses the first argument. */
+		/* The kernel looks at the set, where that is not NULL, before it refuses -1. */
 		if (lately[page % PAGES_KEPT] != page + 1 &&
-		    syscall(SYS_rt_sigprocmask, -1, page * PAGE, NULL, sizeof(uint64_t)) &&
+		    syscall(SYS_rt_sigprocmask, -1, page * PAGE + 8, NULL, sizeof(uint64_t)) &&
 		    errno == EFAULT)
 			return 0;
 		lately[page % PAGES_KEPT] = page + 1;
