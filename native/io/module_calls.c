@@ -432,6 +432,8 @@ int gn_io_module_open(int directory, const char *path, int flags, mode_t mode, i
 	errno = before;
 	gn_io_work_begin(&work);
 	*result = open_file(path, flags, mode);
+	if (gn_totals_header())
+		gn_totals_header()->flags |= GN_TOTALS_HAS_MODULES;
 	gn_io_work_end(&work);
 	*result = (int)gn_mio_returned(*result);
 	return 1;

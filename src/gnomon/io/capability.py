@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gnomon.io.module_files import FILES_HELP, named
 from gnomon.io.trace_options import TRACE_HELP, TRACE_MB_HELP, TRACE_MB_MOST
 from gnomon.launch.capability import Capability, Execution
 from gnomon.launch.options import Option, whole_number
@@ -17,17 +18,6 @@ if TYPE_CHECKING:
     from gnomon.store.reports.report_part import ReportPart
     from gnomon.store.run import Run
 
-FILES_HELP = (
-    "which modules of Modular I/O files get, as MIO_FILES has it, '*.dat [ pf ]'; or a file in "
-    "TOML with the same"
-)
-
-
-def _module_files(word: str) -> object:
-    from gnomon.io.module_files import named
-
-    return named(word)
-
 
 class Io(Capability):
     """Calls of POSIX and stdio on files."""
@@ -39,7 +29,7 @@ class Io(Capability):
         Option("trace", TRACE_HELP),
         Option("trace-mb", TRACE_MB_HELP, "MB",
                whole_number(1, TRACE_MB_MOST, f"{TRACE_MB_MOST} MB at most")),
-        Option("files", FILES_HELP, "FILES", _module_files),
+        Option("files", FILES_HELP, "FILES", named),
     )  # fmt: skip
 
     @property

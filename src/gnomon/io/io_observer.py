@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gnomon.errors import ObserverError
-from gnomon.io.trace_options import TRACE_MB
 from gnomon.io.module_files import DEFAULTS, FILES, ModuleFiles, of_environment
+from gnomon.io.trace_options import TRACE_MB
 from gnomon.launch import preloads
 from gnomon.launch.observer import Observer
 

@@ -21,6 +21,10 @@ from gnomon.named_tuple import NamedTuple
 
 FILES, DEFAULTS = "MIO_FILES", "MIO_DEFAULTS"
 """The variables, as native/mio reads them."""
+FILES_HELP = (
+    "which modules of Modular I/O files get, as MIO_FILES has it, '*.dat [ pf ]'; or a file in "
+    "TOML, NAME.toml, with the same"
+)
 _OTHER_MODULES = "GNOMON_MIO_MODULES"
 _TOML_MOST_BYTES = 1 << 20
 _NAMES, _MODULES = "names", "modules"

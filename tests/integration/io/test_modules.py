@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import gnomon
 import pytest
 from corpus import PROGRAMS, Left, Program, left_in
 from module_stacks import STACKS, mio_files
+
+import gnomon
 
 LIBRARY = Path(gnomon.__file__).with_name("io") / "libgnomon_io.so"
 

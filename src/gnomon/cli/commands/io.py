@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gnomon.cli.commands import run as run_command
+from gnomon.io.module_files import FILES_HELP
 from gnomon.io.trace_options import TRACE_HELP, TRACE_MB_HELP
 
 _DESCRIPTION = """\
@@ -18,6 +19,7 @@ examples:
   gnomon io -- tar cf work.tar work
   gnomon io --name job -- mpirun -n 4 ./app
   gnomon report job io --by site
+  gnomon io --files '*.dat [ pf ] *.log [ wb ]' -- ./app
   gnomon io --trace --name calls -- ./app && gnomon report calls events
 
 Then: gnomon report NAME io, gnomon view NAME. After a kill: gnomon repair NAME.
