@@ -14,6 +14,8 @@
 #define BLOCKS 1024u
 /* How long something that is for all files waits for a call of one that goes on. */
 #define WAIT_SECONDS 1
+/* Locks of a thread at a time. */
+#define HELD_MOST 8u
 
 typedef struct gn_mio_file *_Atomic slot;
 
@@ -90,25 +92,53 @@ int gn_mio_file_next(int fd)
 	return -1;
 }
 
-/* Not a mutex that knows its owner: to ask for a thread's number is a system call in some C
- * libraries. */
-static const void *this_thread(void)
-{
-	static __thread char own;
+/*
+ * The files that this thread has the locks of, or is about to take: one, and more in handlers of
+ * signals. It is told before a lock is taken and after it is given back, as a signal may come
+ * between: a mutex that knows its owner would not see that.
+ */
+static __thread struct {
+	const struct gn_mio_file *volatile file[HELD_MOST];
+	volatile unsigned int n;
+} held __attribute__((tls_model("initial-exec")));
 
-	return &own;
+static bool is_mine(const struct gn_mio_file *file)
+{
+	const unsigned int n = held.n;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (held.file[i] == file)
+			return true;
+	/* Handlers that never returned. */
+	return n == HELD_MOST;
+}
+
+static void hold(const struct gn_mio_file *file)
+{
+	const unsigned int i = held.n;
+
+	held.n = i + 1;
+	held.file[i] = file;
+}
+
+static void let_go(void)
+{
+	const unsigned int i = held.n - 1;
+
+	held.file[i] = NULL;
+	held.n = i;
 }
 
 static void lock_file(struct gn_mio_file *file)
 {
+	hold(file);
 	pthread_mutex_lock(&file->lock);
-	atomic_store_explicit(&file->owner, this_thread(), memory_order_relaxed);
 }
 
 void gn_mio_file_unlock(struct gn_mio_file *file)
 {
-	atomic_store_explicit(&file->owner, NULL, memory_order_relaxed);
 	pthread_mutex_unlock(&file->lock);
+	let_go();
 	if (__builtin_expect(atomic_load_explicit(&after_call, memory_order_relaxed) != NULL, 0))
 		atomic_load(&after_call)();
 }
@@ -116,11 +146,6 @@ void gn_mio_file_unlock(struct gn_mio_file *file)
 void gn_mio_files_after_call(void (*call)(void))
 {
 	atomic_store(&after_call, call);
-}
-
-static bool is_mine(struct gn_mio_file *file)
-{
-	return atomic_load_explicit(&file->owner, memory_order_relaxed) == this_thread();
 }
 
 struct gn_mio_file *gn_mio_file_lock(int fd, int *error)
@@ -357,10 +382,11 @@ static bool lock_in_time(struct gn_mio_file *file)
 		return false;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += WAIT_SECONDS;
-	if (pthread_mutex_timedlock(&file->lock, &until))
-		return false;
-	atomic_store_explicit(&file->owner, this_thread(), memory_order_relaxed);
-	return true;
+	hold(file);
+	if (!pthread_mutex_timedlock(&file->lock, &until))
+		return true;
+	let_go();
+	return false;
 }
 
 void gn_mio_files_for_each(void (*call)(struct gn_mio_file *file, void *context), void *context)
@@ -441,7 +467,6 @@ void gn_mio_files_forked(void)
 		}
 	for (struct gn_mio_file *file = first; file; file = file->next) {
 		pthread_mutex_init(&file->lock, NULL);
-		file->owner = NULL;
 		if (!file->stack)
 			continue;
 		if (file->is_held_for_fork) {

@@ -15,7 +15,6 @@
 struct gn_mio_file {
 	struct gn_mio_stack *stack; /* NULL: it is closed */
 	pthread_mutex_t lock;
-	const void *_Atomic owner;	  /* the thread that has the lock; NULL: none */
 	struct gn_mio_file *next;	  /* of all that there ever were: memory is used again */
 	_Atomic unsigned int n_descriptors; /* 0: it is free */
 	dev_t device;
