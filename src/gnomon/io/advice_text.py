@@ -144,9 +144,14 @@ def _remark(proof: Proof) -> str:
         text += "; on a scratch file"
         if not operations.writes:
             text += ", as the file is not there, or shorter than it was"
-    text += f"; {_cache_text(comparison.cached)}"
+    if first.read_bytes:
+        text += f"; {_cache_text(comparison.cached)}"
     if operations.left_out:
         text += f"; {operations.left_out} calls left out"
+    if operations.later:
+        text += (
+            f"; its first {operations.operations} operations, not {operations.later} later calls"
+        )
     if proof.process[1] > 1:
         text += f"; one of {proof.process[1]} processes"
     if first.failures:
@@ -240,6 +245,7 @@ def _proof_document(proof: Proof) -> dict[str, Any]:
             "recorded_seconds": operations.seconds,
             "operations": operations.operations,
             "left_out": operations.left_out,
+            "later": operations.later,
             "is_scratch": comparison.without[0].is_scratch,
             "is_same": comparison.is_same,
             "cached_share": comparison.cached,

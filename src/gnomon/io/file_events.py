@@ -85,7 +85,7 @@ def events_of(run: RunQueries, file: str) -> FileEvents:
         f"""
         SELECT e.location, e.opening, e.path, r.name, COALESCE(e.access, '') AS access,
             e.file_offset, e.asked, e.bytes, e.start_ns, e.duration_ns
-        FROM events e JOIN regions r USING (region) JOIN files f USING (file)
+        FROM events e JOIN regions r USING (region) JOIN files f ON f.file = e.file
         WHERE f.name IN ({sql_texts([file])}) AND e.repetition = 0
             AND r.kind = '{io_metrics.CALL}' AND r.name IN ({posix})
         ORDER BY e.start_ns LIMIT {ROWS_MOST}

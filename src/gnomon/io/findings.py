@@ -270,13 +270,19 @@ def direct_findings(file: File, use: FileUse, whole: float) -> list[Finding]:
         return []
     own = requests_of(file, "read", "write")
     unaligned = sum(access.unaligned for access in (file.reads, file.writes) if access)
-    if not own.calls or unaligned < max(_MISALIGNED_SHARE * own.calls, 1):
+    # Of those that fail nobody knows where they were.
+    hurt = unaligned + own.failures
+    if hurt < max(_MISALIGNED_SHARE * own.calls, 1):
         return []
-    failed = f", {_calls(own.failures)} requests failed" if own.failures else ""
+    failed = f", {_calls(own.failures)} failed" if own.failures else ""
     return [
         Finding(
-            MISALIGNED, file.path, unaligned, own.seconds, _share(own.seconds, whole),
-            f"{_calls(unaligned)} of {_calls(own.calls)} requests are no whole blocks{failed}",
+            MISALIGNED,
+            file.path,
+            hurt,
+            own.seconds,
+            _share(own.seconds, whole),
+            f"of {_calls(own.calls)} requests {_calls(unaligned)} are no whole blocks{failed}",
             "a device moves whole blocks: others fail with EINVAL, or are read, changed and "
             "written back",
             remedy="align memory, offsets and sizes to what statx(2) tells (STATX_DIOALIGN), or "

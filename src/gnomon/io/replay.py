@@ -162,6 +162,8 @@ def _run(words: Sequence[str], asked: bytes, passed: Sequence[int] = ()) -> Iter
             [str(_PROGRAM), *words], input=asked, capture_output=True, check=False,
             pass_fds=passed, timeout=_SECONDS_MOST,
         )  # fmt: skip
+    except ValueError:  # a zero in a path
+        raise GnomonError("a path or specification that no program can be given") from None
     except OSError as error:
         raise GnomonError(f"{_PROGRAM} cannot be run: {error.strerror}") from None
     except subprocess.TimeoutExpired:

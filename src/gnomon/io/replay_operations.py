@@ -44,7 +44,8 @@ class OperationList(NamedTuple):
     Attributes:
         content: the list, as the program reads it.
         operations: how many there are.
-        left_out: calls of the process on the file that are not among them.
+        left_out: reads and writes that are not among them, as nobody knows where they were.
+        later: calls that are not among them as they came late.
         writes: it writes, to a scratch file.
         seconds: in these calls when they were recorded.
     """
@@ -52,6 +53,7 @@ class OperationList(NamedTuple):
     content: bytes
     operations: int
     left_out: int
+    later: int
     writes: bool
     seconds: float
 
@@ -101,8 +103,9 @@ def operations_of(
     """
     import numpy as np
 
-    rows, left_out = _rows(events)
-    if not rows:
+    rows, left_out, later, seconds = _rows(events)
+    # What is left may be of another kind than what is not there.
+    if not rows or left_out > len(rows):
         return None
     operations = np.array(rows, np.dtype(list(_OPERATION)))
     kinds = operations["kind"]
@@ -114,15 +117,15 @@ def operations_of(
     ends = operations["offset"] + operations["bytes"]
     if not writes:
         # A request may reach beyond the end, but what it read is there.
-        begin_bytes = max(_read_end(events), 0)
+        begin_bytes = _read_end(events)
     header = np.zeros(1, np.dtype(list(_HEADER)))
     flags = _ON_SCRATCH * writes | _COLD * is_cold | _PAUSES * has_pauses
     header[0] = (
-        _MAGIC, _BYTE_ORDER, _VERSION, flags, 0, len(rows), begin_bytes, int(ends.max()),
+        _MAGIC, _BYTE_ORDER, _VERSION, flags, 0, len(rows), min(begin_bytes, _FILE_MOST),
+        int(ends.max()),
     )  # fmt: skip
     return OperationList(
-        header.tobytes() + operations.tobytes(), len(rows), left_out, writes,
-        _seconds(events),
+        header.tobytes() + operations.tobytes(), len(rows), left_out, later, writes, seconds,
     )  # fmt: skip
 
 
@@ -130,16 +133,27 @@ def _read_end(events: FileEvents) -> int:
     import numpy as np
 
     ends = (events.offset + events.moved)[events.access == "read"]
-    return int(np.nanmax(ends, initial=0.0))
+    return int(min(np.nanmax(ends, initial=0.0), _FILE_MOST))
 
 
-def _seconds(events: FileEvents) -> float:
-    return min(events.seconds, SECONDS_MOST)
+class _Rows(NamedTuple):
+    """Operations as rows of numbers.
+
+    Attributes:
+        rows: kind, slot, offset, bytes and pause of each.
+        left_out: reads and writes of which it is not known where they were.
+        later: calls that come too late.
+        seconds: in the calls before those.
+    """
+
+    rows: list[tuple[int, int, int, int, int]]
+    left_out: int
+    later: int
+    seconds: float
 
 
-def _rows(events: FileEvents) -> tuple[list[tuple[int, int, int, int, int]], int]:
-    """Return operations, and how many calls are not among them."""
-    last = _last_calls(events)
+def _rows(events: FileEvents) -> _Rows:
+    last = {opening: number for number, opening in enumerate(events.opening.tolist())}
     rows: list[tuple[int, int, int, int, int]] = []
     slots, left_out, seconds, end_ns = _Slots(), 0, 0.0, -1
     columns = zip(
@@ -147,38 +161,38 @@ def _rows(events: FileEvents) -> tuple[list[tuple[int, int, int, int, int]], int
         events.offset.tolist(), events.asked.tolist(), events.start_ns.tolist(),
         events.duration_ns.tolist(), strict=True,
     )  # fmt: skip
-    for at, (name, access, opening, offset, asked, start, duration) in enumerate(columns):
+    for number, (name, access, opening, offset, asked, start, duration) in enumerate(columns):
         if seconds > SECONDS_MOST or len(rows) > OPERATIONS_MOST:
-            return rows, left_out + len(events.name) - at
+            return _Rows(rows, left_out, len(events.name) - number, seconds)
         lasted = duration if isfinite(duration) else 0.0
         pause = min(max(start - end_ns, 0), _PAUSE_MOST_NS) if end_ns >= 0 else 0
         end_ns = start + int(lasted)
         seconds += lasted / 1e9
-        if not isfinite(opening):
+        slot = _slot_of(slots, opening, rows)
+        operation = _operation(name, access, offset, asked)
+        if operation is None or slot is None:
             left_out += access != ""
-            continue
-        slot = slots.find(opening)
-        if slot is None:
-            slot = slots.take(opening)
-            if slot is None:
-                left_out += 1
-                continue
-            rows.append((OPEN, slot, 0, 0, pause))
-            pause = 0
-        own = _operation(name, access, offset, asked)
-        if own is not None:
-            rows.append((own[0], slot, own[1], own[2], pause))
         else:
-            left_out += access != ""
-        if last[opening] == at:
+            kind, offset_bytes, size = operation
+            rows.append((kind, slot, offset_bytes, size, pause))
+        if slot is not None and last[opening] == number:
             rows.append((CLOSE, slot, 0, 0, 0))
             slots.give(opening)
-    return rows, left_out
+    return _Rows(rows, left_out, 0, seconds)
 
 
-def _last_calls(events: FileEvents) -> dict[float, int]:
-    """Return the number of the last call of each open file."""
-    return {opening: at for at, opening in enumerate(events.opening.tolist())}
+def _slot_of(
+    slots: _Slots, opening: float, rows: list[tuple[int, int, int, int, int]]
+) -> int | None:
+    """Return the slot of an open file, which is opened with its first call; None without one."""
+    if not isfinite(opening):
+        return None
+    slot = slots.find(opening)
+    if slot is None:
+        slot = slots.take(opening)
+        if slot is not None:
+            rows.append((OPEN, slot, 0, 0, 0))
+    return slot
 
 
 def _operation(
