@@ -117,8 +117,8 @@ def advise(run: Run, options: Options) -> Advice:
             "them"
         )
     looker = _Looker(run, sums, options)
-    found = looker.findings()
-    proposed = _proposed(found)
+    hurting = looker.findings()
+    proposed = _proposed(hurting)
     proofs = looker.proofs(proposed) if looker.is_traced else ()
     useful = {own.path: own.modules for own in proofs if own.helps}
     if not looker.is_traced:
@@ -127,8 +127,8 @@ def advise(run: Run, options: Options) -> Advice:
     return Advice(
         run=str(run.path),
         seconds=looker.whole,
-        findings=tuple(found),
-        places=looker.places(found),
+        findings=tuple(hurting),
+        places=looker.places(hurting),
         proposed=proposed,
         proofs=tuple(proofs),
         mio_files=mio_proposal.mio_files(useful, others) if useful else "",
@@ -137,9 +137,9 @@ def advise(run: Run, options: Options) -> Advice:
     )
 
 
-def _proposed(found: Iterable[Finding]) -> dict[str, str]:
+def _proposed(hurting: Iterable[Finding]) -> dict[str, str]:
     by_file: dict[str, list[Finding]] = {}
-    for finding in found:
+    for finding in hurting:
         if finding.rule and not finding.refused:
             by_file.setdefault(finding.path, []).append(finding)
     return {path: mio_proposal.modules_of(own) for path, own in by_file.items()}
@@ -168,11 +168,11 @@ class _Looker:
 
     def findings(self) -> list[Finding]:
         """Return all of them, with sites, and with why a module is not proposed."""
-        found = findings.folder_findings(self.files, self.whole)
-        found += findings.rank_findings(self._sums.processes())
+        hurting = findings.folder_findings(self.files, self.whole)
+        hurting += findings.rank_findings(self._sums.processes())
         for file in self.files[:FILES_MOST]:
-            found += self._of_file(file)
-        return sorted(found, key=lambda own: (-own.seconds, own.kind, own.path))
+            hurting += self._of_file(file)
+        return sorted(hurting, key=lambda own: (-own.seconds, own.kind, own.path))
 
     def _of_file(self, file: File) -> list[Finding]:
         use = self._uses.get(file.path)
@@ -180,11 +180,11 @@ class _Looker:
             return []
         requests = findings.requests_of(file, "read")
         reads = findings.pattern_of_sums(requests, file.reads)
-        found = findings.direct_findings(file, use, self.whole)
-        own = findings.file_findings(file, reads, self.whole, is_from_storage=self.is_cold)
+        hurting = findings.direct_findings(file, use, self.whole)
+        of_requests = findings.file_findings(file, reads, self.whole, is_from_storage=self.is_cold)
         if not self.is_traced:
-            return [self._told(file, use, finding) for finding in (*found, *own)]
-        if not (own or found or requests.calls):
+            return [self._told(file, use, finding) for finding in (*hurting, *of_requests)]
+        if not (of_requests or hurting or requests.calls):
             return []
         self._options.tell(f"looking at {file.path}")
         events = file_events.events_of(self._run, file.path)
@@ -192,8 +192,10 @@ class _Looker:
         if traced.requests:
             # Sums are of all executions and of calls without a place, too.
             traced = traced._replace(seconds=requests.seconds)
-            own = findings.file_findings(file, traced, self.whole, is_from_storage=self.is_cold)
-        return [self._told(file, use, finding, events) for finding in (*found, *own)]
+            of_requests = findings.file_findings(
+                file, traced, self.whole, is_from_storage=self.is_cold
+            )
+        return [self._told(file, use, finding, events) for finding in (*hurting, *of_requests)]
 
     def _told(
         self, file: File, use: FileUse, finding: Finding, events: FileEvents | None = None
@@ -228,9 +230,9 @@ class _Looker:
             break
         return -1
 
-    def places(self, found: Iterable[Finding]) -> dict[int, SitePlace]:
+    def places(self, hurting: Iterable[Finding]) -> dict[int, SitePlace]:
         """Return where the sites of findings are."""
-        paths = {own.site for own in found if own.site >= 0}
+        paths = {own.site for own in hurting if own.site >= 0}
         return {place.path: place for place in described(self._run, paths)}
 
     # --- proof --------------------------------------------------------------------------------

@@ -184,9 +184,9 @@ def busiest_site(events: FileEvents) -> int:
     """Return the path of the call site with most time, -1 for none."""
     import numpy as np
 
-    known = events.where(events.path >= 0)
-    if not len(known.path):
+    with_path = events.where(events.path >= 0)
+    if not len(with_path.path):
         return -1
-    paths, numbers = np.unique(known.path, return_inverse=True)
-    seconds = np.bincount(numbers, np.nan_to_num(known.duration_ns))
+    paths, numbers = np.unique(with_path.path, return_inverse=True)
+    seconds = np.bincount(numbers, np.nan_to_num(with_path.duration_ns))
     return int(paths[int(seconds.argmax())])

@@ -33,6 +33,7 @@ _CACHE_MOST = 256 << 20
 _CACHE_LEAST = 1 << 16
 _LARGE_BYTES = 16 << 20
 _OPENS_LEAST = 64
+_REOPENS_LEAST = 16
 _FOLDER_OPENS_LEAST = 256
 _SMALL_FILE_BYTES = 64 << 10
 _STORM_SHARE = 0.2
@@ -120,11 +121,11 @@ def file_findings(
         whole: seconds of all I/O.
         is_from_storage: reads came from storage, not from memory.
     """
-    found = [*_tiny_writes(file, whole), *_tiny_reads(file, whole)]
+    hurting = [*_tiny_writes(file, whole), *_tiny_reads(file, whole)]
     if reads is not None and reads.requests >= _REQUESTS_LEAST:
-        found += _patterns(file, reads, whole, is_from_storage=is_from_storage)
-    found += _storm(file, whole)
-    return [finding for finding in found if finding.share >= SHARE_LEAST]
+        hurting += _patterns(file, reads, whole, is_from_storage=is_from_storage)
+    hurting += _storm(file, whole)
+    return [finding for finding in hurting if finding.share >= SHARE_LEAST]
 
 
 def _share(seconds: float, whole: float) -> float:
@@ -202,6 +203,8 @@ def _read_again(file: File, reads: Pattern, whole: float) -> Iterable[Finding]:
         cache *= 2
     is_small = cache >= unique
     unit = f"{cache >> 20}m" if cache >= 1 << 20 else f"{cache >> 10}k"
+    # Else what is held ends with each close.
+    retain = "/retain" if _opens(file) >= _REOPENS_LEAST else ""
     # A page is no larger than a quarter of the cache.
     page = min(cache // 4, 1 << 16) >> 10
     yield Finding(
@@ -210,7 +213,7 @@ def _read_again(file: File, reads: Pattern, whole: float) -> Iterable[Finding]:
         f"{number(rounded(reads.bytes / unique))} times",
         "the same bytes are asked for again",
         remedy="" if is_small else "keep what was read, or read in an order that needs it once",
-        rule=f"pf/cache_size={unit}/page_size={page}k" if is_small else "", access="read",
+        rule=f"pf/cache_size={unit}/page_size={page}k{retain}" if is_small else "", access="read",
     )  # fmt: skip
 
 
@@ -235,7 +238,7 @@ def folder_findings(files: Sequence[File], whole: float) -> list[Finding]:
     for file in files:
         if file.kind == "file" and 0 < _opens(file) < _OPENS_LEAST:
             folders.setdefault(file.path.rpartition("/")[0] or "/", []).append(file)
-    found = []
+    hurting = []
     for folder, own in folders.items():
         opens = sum(map(_opens, own))
         moved = sum(file.moved("read") + file.moved("write") for file in own)
@@ -248,7 +251,7 @@ def folder_findings(files: Sequence[File], whole: float) -> list[Finding]:
             or seconds < _STORM_SHARE * total
         ):
             continue
-        found.append(
+        hurting.append(
             Finding(
                 FOLDER_STORM,
                 folder,
@@ -261,7 +264,7 @@ def folder_findings(files: Sequence[File], whole: float) -> list[Finding]:
                 remedy="keep many records in one file (an archive, HDF5, SQLite)",
             )
         )
-    return [finding for finding in found if finding.share >= SHARE_LEAST]
+    return [finding for finding in hurting if finding.share >= SHARE_LEAST]
 
 
 def direct_findings(file: File, use: FileUse, whole: float) -> list[Finding]:

@@ -130,10 +130,8 @@ def operations_of(
 
 
 def _read_end(events: FileEvents) -> int:
-    import numpy as np
-
     ends = (events.offset + events.moved)[events.access == "read"]
-    return int(min(np.nanmax(ends, initial=0.0), _FILE_MOST))
+    return int(ends[ends <= _FILE_MOST].max(initial=0.0))
 
 
 class _Rows(NamedTuple):

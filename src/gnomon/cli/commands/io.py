@@ -113,14 +113,14 @@ def _advise(arguments: argparse.Namespace) -> int:
         tell=_teller(),
     )
     try:
-        made = advice.advise(opened, options)
+        advised = advice.advise(opened, options)
     finally:
         options.tell("")
     if arguments.as_json:
-        write_report(None, json.dumps(advice_text.document(made), indent=2) + "\n")
+        write_report(None, json.dumps(advice_text.document(advised), indent=2) + "\n")
     else:
         width = width_of(sys.stdout)
-        lines = advice_text.lines(made, title(opened, width), width)
+        lines = advice_text.lines(advised, title(opened, width), width)
         write_lines(sys.stdout, "\n".join(lines) + "\n")
     return 0
 
