@@ -211,9 +211,9 @@ class _Looker:
         if events is not None and len(events.path):
             import numpy as np
 
-            if finding.access == "open":
-                groups = np.array([group_of(name) == "open" for name in events.name.tolist()])
-                return file_events.busiest_site(events.where(groups))
+            if finding.access in ("open", "sync"):
+                of_group = [group_of(name) == finding.access for name in events.name.tolist()]
+                return file_events.busiest_site(events.where(np.array(of_group)))
             mask = events.access == finding.access if finding.access else events.access != ""
             return file_events.busiest_site(events.where(mask))
         return self._site_of_sums(file, finding)

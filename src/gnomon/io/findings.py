@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 TINY_WRITES, TINY_READS = "tiny writes", "tiny reads"
 BACKWARD, STRIDED, AGAIN = "backward reads", "strided reads", "read again"
 LARGE = "sequential reads from storage"
+SYNCS = "waits for storage"
 STORM, FOLDER_STORM = "open and close", "many small files"
 MISALIGNED, ONE_RANK = "misaligned direct I/O", "one rank does all"
 
@@ -37,6 +38,8 @@ _REOPENS_LEAST = 16
 _FOLDER_OPENS_LEAST = 256
 _SMALL_FILE_BYTES = 64 << 10
 _STORM_SHARE = 0.2
+_SYNCS_LEAST = 4
+_SYNCS_SHARE = 0.1
 _RANK_SHARE = 0.9
 _MISALIGNED_SHARE = 0.1
 
@@ -54,7 +57,7 @@ class Finding(NamedTuple):
         why: it hurts.
         remedy: what to do in the program; "" where modules are the remedy.
         rule: modules for MIO_FILES, "" where none helps.
-        access: "read", "write", "open" or "" for all: what a call site is looked for of.
+        access: "read", "write", "open", "sync" or "" for all: what a call site is looked for of.
         refused: why the rule is not proposed, "" where it is.
         site: path of the call site with most of it, -1 where not known.
     """
@@ -124,7 +127,7 @@ def file_findings(
     hurting = [*_tiny_writes(file, whole), *_tiny_reads(file, whole)]
     if reads is not None and reads.requests >= _REQUESTS_LEAST:
         hurting += _patterns(file, reads, whole, is_from_storage=is_from_storage)
-    hurting += _storm(file, whole)
+    hurting += [*_storm(file, whole), *_syncs(file, whole)]
     return [finding for finding in hurting if finding.share >= SHARE_LEAST]
 
 
@@ -229,6 +232,19 @@ def _storm(file: File, whole: float) -> Iterable[Finding]:
             f"opened {_calls(opens)} times",
             "each open looks up the path again; on a network it asks the server",
             remedy="open it once, and keep the descriptor", access="open",
+        )  # fmt: skip
+
+
+def _syncs(file: File, whole: float) -> Iterable[Finding]:
+    own = requests_of(file, "sync")
+    if own.calls >= _SYNCS_LEAST and own.seconds >= _SYNCS_SHARE * whole:
+        yield Finding(
+            SYNCS, file.path, own.calls, own.seconds, _share(own.seconds, whole),
+            f"{_calls(own.calls)} calls of fsync and the like, "
+            f"{quantity(own.seconds / own.calls, 's')} each",
+            "each waits until the device has what was written",
+            remedy="write more between two of them: in a database, more in a transaction",
+            access="sync",
         )  # fmt: skip
 
 

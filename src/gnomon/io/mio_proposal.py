@@ -52,11 +52,16 @@ def mio_files(modules: Mapping[str, str], others: Sequence[str]) -> str:
 
 def _templates(paths: Sequence[str], others: Sequence[str]) -> list[str]:
     """Return templates that match all of the paths and none of the others, if there are such."""
-    for candidates in (_general(paths), _leaves(paths), [_plain(path) for path in paths]):
-        if candidates and _fits(candidates, paths, others):
-            return candidates
-    # A path of its own is matched by itself whatever others are called.
-    return [_plain(path) for path in paths]
+    general = _general(paths)
+    if general and _fits(general, paths, others):
+        return general
+    return list(dict.fromkeys(_shortest(path, others) for path in paths))
+
+
+def _shortest(path: str, others: Sequence[str]) -> str:
+    """Return its last part where no other file has it; else all of it, which matches itself."""
+    leaf = _plain(path.rpartition("/")[2])
+    return leaf if _fits([leaf], [path], others) else _plain(path)
 
 
 def _fits(templates: Sequence[str], paths: Sequence[str], others: Sequence[str]) -> bool:
@@ -66,12 +71,8 @@ def _fits(templates: Sequence[str], paths: Sequence[str], others: Sequence[str])
     )
 
 
-def _leaves(paths: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(_plain(path.rpartition("/")[2]) for path in paths))
-
-
 def _general(paths: Sequence[str]) -> list[str]:
-    leaves = _leaves(paths)
+    leaves = list(dict.fromkeys(_plain(path.rpartition("/")[2]) for path in paths))
     if len(leaves) < _GENERAL_LEAST:
         return []
     first = _common_begin(leaves)

@@ -37,6 +37,15 @@ __attribute__((noinline)) static void write_tiny(const char *path, int flags, in
 	close(fd);
 }
 
+__attribute__((noinline)) static void write_and_sync(const char *path)
+{
+	const int fd = open_file(path, O_WRONLY | O_CREAT);
+
+	for (int i = 0; i < 20; i++)
+		check(write(fd, block, 4096) == 4096 && !fdatasync(fd));
+	close(fd);
+}
+
 __attribute__((noinline)) static void read_tiny(const char *path)
 {
 	const int fd = open_file(path, O_RDONLY);
@@ -153,6 +162,8 @@ int main(int n, char **words)
 			read_strided("data");
 		else if (!strcmp(word, "again"))
 			read_again("data");
+		else if (!strcmp(word, "syncs"))
+			write_and_sync("log");
 		else if (!strcmp(word, "opens"))
 			open_again("data");
 		else if (!strcmp(word, "many"))

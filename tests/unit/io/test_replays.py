@@ -331,6 +331,7 @@ def test_why_it_cannot_be_replayed(tmp_path: Path, users_file: Path) -> None:
         ({"/a/log": "wb", "/a/data": "pf"}, [], "log [ wb ] data [ pf ]"),
         ({f"/a/out.{n}": "wb" for n in range(12)}, ["/a/in.1"], "out.* [ wb ]"),
         ({f"/a/out.{n}": "wb" for n in range(3)}, ["/a/out.x"], "out.0:out.1:out.2 [ wb ]"),
+        ({"/a/log": "wb", "/a/x": "wb"}, ["/b/log"], "/a/log:x [ wb ]"),
         ({"/a/x [1]:y": "wb"}, [], "x??1??y [ wb ]"),
         ({"/a/b*c": "wb"}, ["/a/bxc"], "/a/b?c [ wb ]"),
         ({}, ["/a"], ""),
