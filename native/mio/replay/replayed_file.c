@@ -19,6 +19,8 @@
 #define BLOCK_BYTES ((size_t)1 << 20)
 /* What a scratch file leaves to others. */
 #define SPARE_BYTES ((uint64_t)64 << 20)
+/* What is copied, or fetched into memory, before a replay. */
+#define PREPARED_BYTES_MAX ((uint64_t)8 << 30)
 
 static char block[BLOCK_BYTES];
 
@@ -138,6 +140,11 @@ static int make_scratch(struct gn_replayed_file *file, const struct gn_replay_he
 	if (file->fd < 0)
 		return fail(message, size, errno, "%s: no scratch file can be made there: %s",
 			    folder, strerror(errno));
+	if (begin > PREPARED_BYTES_MAX)
+		return fail(message, size, EFBIG,
+			    "a scratch copy takes %llu MiB, and at most %llu are copied",
+			    (unsigned long long)(begin >> 20),
+			    (unsigned long long)(PREPARED_BYTES_MAX >> 20));
 	result = check_room(file->fd, larger(begin, header->end), folder, message, size);
 	if (result)
 		return result;
@@ -228,9 +235,10 @@ void gn_replayed_file_cool(const struct gn_replayed_file *file)
 
 void gn_replayed_file_warm(const struct gn_replayed_file *file)
 {
+	const uint64_t end = smaller(file->used_bytes, PREPARED_BYTES_MAX);
 	uint64_t offset = 0;
 
-	while (offset < file->used_bytes) {
+	while (offset < end) {
 		const ssize_t n = pread(file->fd, block, BLOCK_BYTES, (off_t)offset);
 
 		if (n <= 0)

@@ -20,7 +20,7 @@ _FILE_MOST = 1 << 46
 _REQUEST_MOST = 1 << 31
 _PAUSE_MOST_NS = 1_000_000_000
 """Longer ones overlap no more I/O."""
-SECONDS_MOST = 20.0
+SECONDS_MOST = 10.0
 """In the program's calls: what comes later is not replayed."""
 _MAGIC = b"\x89GNPLAY\0"
 _BYTE_ORDER, _VERSION = 0x01020304, 1

@@ -260,6 +260,7 @@ def test_the_users_file_is_never_opened_for_writing(tmp_path: Path, users_file: 
         (as_list((OPEN, 0, 0, 0, 0), end=1 << 62), "at byte 40: the file would be too large"),
         (as_list((OPEN, 0, 0, 0, 0), begin=1 << 62), "at byte 32: the file would be too large"),
         (as_list((OPEN, 0, 0, 0, 0), flags=ON_SCRATCH, end=1 << 46), "a scratch copy takes"),
+        (as_list((OPEN, 0, 0, 0, 0), begin=1 << 34), "16384 MiB, and at most 8192 are copied"),
     ],
 )
 def test_hostile_lists_are_refused(
