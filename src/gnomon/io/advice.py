@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.errors import GnomonError
 from gnomon.io import file_events, file_uses, findings, mio_proposal
-from gnomon.io.calls import group_of
+from gnomon.io.calls import POSIX, group_of
 from gnomon.io.file_uses import FileUses
 from gnomon.io.io_metrics import COMPONENT
 from gnomon.io.io_sums import IoSums
@@ -145,6 +145,10 @@ def _proposed(hurting: Iterable[Finding]) -> dict[str, str]:
     return {path: mio_proposal.modules_of(own) for path, own in by_file.items()}
 
 
+def _calls_of_posix(file: File) -> float:
+    return sum(own.calls for own in file.operations if own.layer == POSIX)
+
+
 class _Looker:
     """What is looked up of a run once.
 
@@ -203,7 +207,12 @@ class _Looker:
         module = finding.rule.partition("/")[0]
         refused = ""
         if module:
-            at_once = events is None or file_events.are_open_at_once(events, use.writers)
+            # Of calls that were not recorded nobody knows when they were.
+            at_once = not (
+                events is not None
+                and len(events.path) >= _calls_of_posix(file)
+                and not file_events.are_open_at_once(events, use.writers)
+            )
             refused = file_uses.refusal(file, use, module, is_shared_at_once=at_once)
         return finding._replace(refused=refused, site=self._site(file, finding, events))
 

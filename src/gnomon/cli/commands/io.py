@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gnomon.cli.commands import run as run_command
 from gnomon.cli.terminal.streams import is_styled, width_of, write, write_lines, write_report
 from gnomon.errors import UsageError
+from gnomon.io.trace_options import TRACE_HELP, TRACE_MB_HELP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,8 @@ examples:
   gnomon io -- tar cf work.tar work
   gnomon io --name job -- mpirun -n 4 ./app
   gnomon report job io --by site
-  gnomon io --advise job
+  gnomon io --trace --name calls -- ./app && gnomon report calls events
+  gnomon io --advise calls
 
 Then: gnomon report NAME io, gnomon view NAME. After a kill: gnomon repair NAME.
 Not seen: static programs, system calls made without the C library, io_uring. The report says
@@ -42,6 +44,9 @@ def parser() -> argparse.ArgumentParser:
     p = run_command.capability_parser(
         "io", _DESCRIPTION, _EPILOG, without="counters,sections,samples,mpi"
     )
+    p.add_argument("--trace", dest="io:trace", action="store_const", const=True, help=TRACE_HELP)
+    p.add_argument("--trace-mb", dest="io:trace-mb", metavar="MB", help=TRACE_MB_HELP)
+    p.set_defaults(spelled={"io": {"trace": "--trace", "trace-mb": "--trace-mb"}})
     p.usage = (
         "gnomon io [options] [--] program [arguments]\n"
         "       gnomon io --advise RUN [--scratch DIR] [--pauses] [--cold] [--json]"
@@ -87,7 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(
             "--advise runs no program: record a run first, then gnomon io --advise RUN"
         )
-    for name, option in (("name", "--name"), ("force", "--force")):
+    typed = (("name", "--name"), ("force", "--force"), ("io:trace", "--trace"),
+             ("io:trace-mb", "--trace-mb"))  # fmt: skip
+    for name, option in typed:
         if getattr(arguments, name):
             raise UsageError(f"{option} does not go with --advise")
     if arguments.repeat != 1:
