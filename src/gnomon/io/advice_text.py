@@ -137,7 +137,8 @@ def _remark(proof: Proof) -> str:
     (fastest, slowest), (fastest_with, slowest_with) = comparison.ranges
     text = (
         f"{proof.path.rpartition('/')[2]}: without {_range(fastest, slowest)}, with "
-        f"{_range(fastest_with, slowest_with)}; {quantity(operations.seconds, 's')} in the run"
+        f"{_range(fastest_with, slowest_with)} ({len(comparison.without)} each); "
+        f"{quantity(operations.seconds, 's')} in the run"
     )
     first = comparison.without[0]
     if first.is_scratch:
@@ -180,9 +181,9 @@ def _how(advice: Advice) -> str:
         else "in memory, as it was in the run; --cold reads it from storage"
     )
     return (
-        "Each was replayed six times, without and with modules in turn, and medians are shown. "
-        "It helps if every replay with it was shorter than every one without. Files are "
-        f"{temperature}."
+        "Each was replayed without and with modules in turn, three times or, where that did not "
+        "tell, up to nine; medians are shown. It helps if replays with it were shorter than those "
+        f"without, beyond their spread. Files are {temperature}."
     )
 
 

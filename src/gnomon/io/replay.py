@@ -24,6 +24,8 @@ _PROGRAM = LIBRARY_FOLDER / "gnomon-io-replay"
 _SECONDS_MOST = 600
 ORDER = "ABBAAB"
 """A is without modules, B with them: drifts of the machine are of both."""
+ROUNDS_MOST = 3
+"""Of these: more than one where the first does not tell."""
 
 
 class Replay(NamedTuple):
@@ -66,7 +68,7 @@ class Comparison(NamedTuple):
 
     @property
     def ranges(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """The fastest and slowest without modules, and with them."""
+        """The fastest and slowest without modules, and with them: of 6 or 9 all but the ends."""
         return _range(self.without), _range(self.with_modules)
 
     @property
@@ -80,9 +82,14 @@ class Comparison(NamedTuple):
 
     @property
     def helps(self) -> bool:
-        """Whether every replay with modules was shorter than every one without, doing the same."""
+        """Whether those of these ranges were shorter with modules than without, doing the same."""
         (fastest, _), (_, slowest) = self.ranges
         return self.is_same and slowest < fastest
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it helps, or is not faster at all: more replays would not change that."""
+        return self.helps or not self.is_same or self.saved <= 0
 
     @property
     def cached(self) -> float | None:
@@ -99,15 +106,17 @@ def _median(replays: Sequence[Replay]) -> float:
 
 
 def _range(replays: Sequence[Replay]) -> tuple[float, float]:
-    seconds = [own.seconds for own in replays]
-    return min(seconds), max(seconds)
+    """Return the fastest and slowest without a quarter of them at either end."""
+    seconds = sorted(own.seconds for own in replays)
+    end = len(seconds) // 4
+    return seconds[end], seconds[-1 - end]
 
 
 def compare(
     operations: OperationList, path: str, folder: str, modules: str,
     tell: Callable[[int, int], None] = lambda _number, _of: None,
 ) -> Comparison:  # fmt: skip
-    """Return what came of replays with and without modules, three of each.
+    """Return what came of replays with and without modules, three to nine of each.
 
     Args:
         operations: what is done.
@@ -119,14 +128,20 @@ def compare(
     Raises:
         GnomonError: it cannot be replayed: there is no room, or no such module.
     """
-    replays: dict[str, list[Replay]] = {"A": [], "B": []}
+    comparison = Comparison((), ())
     with operations.in_memory() as descriptor:
-        for number, which in enumerate(ORDER, 1):
-            tell(number, len(ORDER))
-            replays[which].append(
-                _play(descriptor, path, folder, modules if which == "B" else "")
-            )  # fmt: skip
-    return Comparison(tuple(replays["A"]), tuple(replays["B"]))
+        for number in range(ROUNDS_MOST):
+            replays: dict[str, list[Replay]] = {"A": [], "B": []}
+            for at, which in enumerate(ORDER, 1):
+                tell(len(ORDER) * number + at, len(ORDER) * (number + 1))
+                own = modules if which == "B" else ""
+                replays[which].append(_play(descriptor, path, folder, own))
+            comparison = Comparison(
+                (*comparison.without, *replays["A"]), (*comparison.with_modules, *replays["B"])
+            )
+            if comparison.is_clear:
+                break
+    return comparison
 
 
 def _play(descriptor: int, path: str, folder: str, modules: str) -> Replay:

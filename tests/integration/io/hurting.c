@@ -132,6 +132,28 @@ static void write_log(const char *path)
 	write_tiny(path, 0, 20000);
 }
 
+static void write_with_reader(const char *path)
+{
+	const int fd = open_file(path, O_WRONLY | O_CREAT);
+
+	for (int i = 0; i < 80000; i++)
+		check(write(fd, block, 16) == 16);
+	in_child(read_tiny, path);
+	close(fd);
+}
+
+/* Of 300 writes replays with pauses take seconds. */
+static void write_slowly(const char *path)
+{
+	const int fd = open_file(path, O_WRONLY | O_CREAT);
+
+	for (int i = 0; i < 300; i++) {
+		check(write(fd, block, 16) == 16);
+		usleep(10000);
+	}
+	close(fd);
+}
+
 int main(int n, char **words)
 {
 	block = aligned_alloc(4096, 2 * BLOCK);
@@ -149,6 +171,10 @@ int main(int n, char **words)
 			in_child(write_log, "shared"), write_log("shared");
 		else if (!strcmp(word, "writer-and-reader"))
 			write_log("followed"), in_child(read_tiny, "followed");
+		else if (!strcmp(word, "writer-with-reader"))
+			write_with_reader("followed");
+		else if (!strcmp(word, "slow-writes"))
+			write_slowly("log");
 		else if (!strcmp(word, "mapped"))
 			write_log("mapped"), map("mapped");
 		else if (!strcmp(word, "inherited"))
