@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from gnomon.io.replay import Comparison
 
 _INDENT = "     "
-_COLUMNS_BESIDE_FILE = 56
 _PATH_LEAST = 12
 _NS = 1e9
 _CACHED_MOST = 0.05
@@ -91,9 +90,8 @@ def _proposal_lines(advice: Advice, width: int) -> Iterator[str]:
 def _proof_lines(advice: Advice, width: int) -> Iterator[str]:
     proofs = [own for own in advice.proofs if own.comparison is not None]
     if proofs:
-        room = max(width - _COLUMNS_BESIDE_FILE, _PATH_LEAST)
-        rows = [_proof_row(own, room) for own in proofs]
-        yield from table(("without", "with", "saved", "verdict", "modules, file"), rows, width,
+        rows = [_proof_row(own) for own in proofs]
+        yield from table(("without", "with", "saved", "verdict", "file: modules"), rows, width,
                          len(rows))  # fmt: skip
         if advice.mio_files:
             yield f"  saved in all: {quantity(advice.saved, 's')}"
@@ -109,15 +107,19 @@ def _proof_lines(advice: Advice, width: int) -> Iterator[str]:
         yield f"  {left_out} more files with less time were not replayed"
 
 
-def _proof_row(proof: Proof, room: int) -> tuple[str, ...]:
+def _proof_row(proof: Proof) -> tuple[str, ...]:
     comparison = proof.comparison
     assert comparison is not None
     without, with_modules = comparison.seconds
     return (
         quantity(without, "s"), quantity(with_modules, "s"), _saved(comparison.saved),
         _verdict(comparison),
-        f"{proof.modules}: {short_path(printable(proof.path), room)}",
+        printable(f"{_leaf(proof.path)}: {proof.modules}"),
     )  # fmt: skip
+
+
+def _leaf(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _saved(seconds: float) -> str:
@@ -136,7 +138,7 @@ def _remark(proof: Proof) -> str:
     assert operations is not None
     (fastest, slowest), (fastest_with, slowest_with) = comparison.ranges
     text = (
-        f"{proof.path.rpartition('/')[2]}: without {_range(fastest, slowest)}, with "
+        f"{_leaf(proof.path)}: without {_range(fastest, slowest)}, with "
         f"{_range(fastest_with, slowest_with)} ({len(comparison.without)} each); "
         f"{quantity(operations.seconds, 's')} in the run"
     )
@@ -178,7 +180,7 @@ def _how(advice: Advice) -> str:
     temperature = (
         "each time read from storage as far as the kernel lets go of it"
         if advice.is_cold
-        else "in memory, as it was in the run; --cold reads it from storage"
+        else "in memory, as they were in the run; --cold reads them from storage"
     )
     return (
         "Each was replayed without and with modules in turn, three times or, where that did not "

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 ROWS_MOST = 8_000_000
 """Of a file that are looked at: the first ones."""
+BLOCK = 1 << 16
+"""Bytes of a page of a cache, as it is proposed."""
 _NS = 1e9
 
 
@@ -106,9 +108,11 @@ class Pattern(NamedTuple):
         bytes: that they moved.
         seconds: in them.
         sequential: those that begin where the last one ended.
-        backward: those that begin before the last one began.
+        backward: those that end where the last one began, or lie as far before it as that before
+            the one before; from sums, all that begin before the last one ended.
         strided: those as far behind the last one as that behind the one before, with a gap.
         unique_bytes: that they moved at least once; None where it is not known.
+        block_bytes: of whole blocks of `BLOCK` with these bytes; None likewise.
         is_traced: known from events; else from sums, where `strided` is all that left out a part.
     """
 
@@ -119,6 +123,7 @@ class Pattern(NamedTuple):
     backward: float
     strided: float
     unique_bytes: float | None
+    block_bytes: float | None
     is_traced: bool
 
 
@@ -131,19 +136,23 @@ def pattern_of(events: FileEvents) -> Pattern:
     size = np.where(np.isfinite(own.moved), own.moved, 0.0)
     n = len(size)
     if not n:
-        return Pattern(0, 0, 0, 0, 0, 0, 0.0, is_traced=True)
+        return Pattern(0, 0, 0, 0, 0, 0, 0.0, 0.0, is_traced=True)
     same = np.zeros(n, bool)
     same[1:] = (own.location[1:] == own.location[:-1]) & (own.opening[1:] == own.opening[:-1])
     step = np.zeros(n)
     step[1:] = own.offset[1:] - own.offset[:-1]
     follows = same.copy()
     follows[1:] &= step[1:] == size[:-1]
-    goes_back = same & (step < 0)
-    has_stride = same & ~follows & (step > 0)
-    has_stride[1:] &= same[:-1] & (step[1:] == step[:-1])
+    is_regular = np.zeros(n, bool)
+    is_regular[1:] = same[:-1] & (step[1:] == step[:-1])
+    goes_back = same & (step < 0) & (is_regular | (step == -size))
+    has_stride = same & ~follows & (step > 0) & is_regular
+    first = np.floor(own.offset / BLOCK) * BLOCK
+    last = np.ceil((own.offset + size) / BLOCK) * BLOCK
     return Pattern(
         n, float(size.sum()), own.seconds, int(follows.sum()), int(goes_back.sum()),
-        int(has_stride.sum()), _union(own.offset, size), is_traced=True,
+        int(has_stride.sum()), _union(own.offset, size), _union(first, last - first),
+        is_traced=True,
     )  # fmt: skip
 
 

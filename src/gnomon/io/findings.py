@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.io import io_metrics
 from gnomon.io.calls import POSIX, group_of
-from gnomon.io.file_events import Pattern
+from gnomon.io.file_events import BLOCK, Pattern
 from gnomon.named_tuple import NamedTuple
 from gnomon.units import number, quantity, rounded
 
@@ -28,10 +28,12 @@ SHARE_LEAST = 0.01
 _REQUESTS_LEAST = 64
 _TINY_BYTES = 2048
 _PATTERN_SHARE = 0.5
+_UNTRACED_SHARE = 0.75
+"""Of reads without a pattern half go backward."""
 _AGAIN_TIMES = 1.5
 _AGAIN_BYTES_LEAST = 1 << 16
 _CACHE_MOST = 256 << 20
-_CACHE_LEAST = 1 << 16
+_CACHE_LEAST = 4 * BLOCK
 _LARGE_BYTES = 16 << 20
 _OPENS_LEAST = 64
 _REOPENS_LEAST = 16
@@ -109,7 +111,7 @@ def pattern_of_sums(requests: Requests, access: Access | None) -> Pattern | None
     follows = max(requests.calls - access.forward - access.backward, 0.0)
     return Pattern(
         requests.calls, requests.bytes, requests.seconds, follows, access.backward,
-        access.forward, unique, is_traced=False,
+        access.forward, unique, access.end, is_traced=False,
     )  # fmt: skip
 
 
@@ -171,13 +173,14 @@ def _patterns(
     share = _share(reads.seconds, whole)
     total = _calls(reads.requests)
     common = (file.path, reads.requests, reads.seconds, share)
-    if reads.backward >= _PATTERN_SHARE * reads.requests:
+    least = (_PATTERN_SHARE if reads.is_traced else _UNTRACED_SHARE) * reads.requests
+    if reads.backward >= least:
         yield Finding(
             BACKWARD, *common, f"{_calls(reads.backward)} of {total} reads went backward",
             "the kernel reads ahead of a reader, not behind it: each read waits for the device",
             rule="pf", access="read",
         )  # fmt: skip
-    elif reads.strided >= _PATTERN_SHARE * reads.requests:
+    elif reads.strided >= least:
         what = "at a fixed distance" if reads.is_traced else "behind a gap"
         yield Finding(
             STRIDED, *common, f"{_calls(reads.strided)} of {total} reads began {what}",
@@ -201,22 +204,23 @@ def _read_again(file: File, reads: Pattern, whole: float) -> Iterable[Finding]:
     if again < _AGAIN_BYTES_LEAST or reads.bytes < _AGAIN_TIMES * unique:
         return
     seconds = reads.seconds * again / reads.bytes
+    # One block more, as the cache has others while a block is filled.
+    needed = (unique if reads.block_bytes is None else reads.block_bytes) + BLOCK
     cache = _CACHE_LEAST
-    while cache < unique * 1.1 and cache < _CACHE_MOST:
+    while cache < needed and cache < _CACHE_MOST:
         cache *= 2
-    is_small = cache >= unique
+    is_small = cache >= needed
     unit = f"{cache >> 20}m" if cache >= 1 << 20 else f"{cache >> 10}k"
     # Else what is held ends with each close.
     retain = "/retain" if _opens(file) >= _REOPENS_LEAST else ""
-    # A page is no larger than a quarter of the cache.
-    page = min(cache // 4, 1 << 16) >> 10
     yield Finding(
         AGAIN, file.path, reads.requests * again / reads.bytes, seconds, _share(seconds, whole),
         f"{_size(reads.bytes)} read of {_size(unique)}: each byte "
         f"{number(rounded(reads.bytes / unique))} times",
         "the same bytes are asked for again",
         remedy="" if is_small else "keep what was read, or read in an order that needs it once",
-        rule=f"pf/cache_size={unit}/page_size={page}k{retain}" if is_small else "", access="read",
+        rule=f"pf/cache_size={unit}/page_size={BLOCK >> 10}k{retain}" if is_small else "",
+        access="read",
     )  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def finding(document: Document, kind: str, name: str) -> Document:
         ("tiny-reads", "tiny reads", "data", "pf", "read_tiny"),
         ("backward", "backward reads", "data", "pf", "read_backward"),
         ("strided", "strided reads", "data", "pf", "read_strided"),
-        ("again", "read again", "data", "pf/cache_size=128k/page_size=32k", "read_again"),
+        ("again", "read again", "data", "pf/cache_size=256k/page_size=64k", "read_again"),
         ("syncs", "waits for storage", "log", "", "write_and_sync"),
         ("opens", "open and close", "data", "", ""),
         ("direct", "misaligned direct I/O", "data", "", "read_direct"),

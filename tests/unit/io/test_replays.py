@@ -14,7 +14,7 @@ import pytest
 
 from gnomon.errors import GnomonError
 from gnomon.installation import LIBRARY_FOLDER
-from gnomon.io.file_events import FileEvents, are_open_at_once, busiest_site, pattern_of
+from gnomon.io.file_events import BLOCK, FileEvents, are_open_at_once, busiest_site, pattern_of
 from gnomon.io.mio_proposal import mio_files
 from gnomon.io.replay import compare, match
 from gnomon.io.replay_operations import (
@@ -77,6 +77,8 @@ def of_events(own: FileEvents, begin: int = 0, *, has_pauses: bool = False) -> O
         ([30, 20, 10, 0], 0, 3, 0, 40),
         ([0, 100, 200, 300], 0, 0, 2, 40),
         ([0, 100, 150, 300], 0, 0, 0, 40),
+        ([300, 200, 100, 0], 0, 2, 0, 40),
+        ([300, 100, 250, 0, 50], 0, 0, 0, 50),
         ([0, 0, 0, 5], 0, 0, 0, 15),
         ([5], 0, 0, 0, 10),
         ([], 0, 0, 0, 0),
@@ -89,6 +91,7 @@ def test_patterns(
     assert own.requests == len(offsets)
     assert (own.sequential, own.backward, own.strided) == (sequential, backward, strided)
     assert own.unique_bytes == unique
+    assert own.block_bytes == (BLOCK if offsets else 0)
 
 
 def test_each_open_file_has_a_pattern_of_its_own() -> None:
