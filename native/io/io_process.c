@@ -26,6 +26,16 @@ static __thread int is_own __attribute__((tls_model("initial-exec")));
 static struct gn_totals_plan plan = {.capability = "io"};
 static pid_t opener;
 
+void gn_io_own_begin(void)
+{
+	is_own++;
+}
+
+void gn_io_own_end(void)
+{
+	is_own--;
+}
+
 void gn_io_work_begin(struct gn_io_work *work)
 {
 	gn_signal_shield_begin(&work->shield);

@@ -73,6 +73,10 @@ struct gn_io_work {
 	struct gn_io_thread *thread;
 };
 
+/* The same without a look at signals: what handlers call meanwhile is not recorded. */
+void gn_io_own_begin(void);
+void gn_io_own_end(void);
+
 void gn_io_work_begin(struct gn_io_work *work);
 void gn_io_work_end(struct gn_io_work *work);
 

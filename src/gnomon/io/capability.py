@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gnomon.io.module_files import FILES_HELP, named
 from gnomon.io.trace_options import TRACE_HELP, TRACE_MB_HELP, TRACE_MB_MOST
 from gnomon.launch.capability import Capability, Execution
 from gnomon.launch.options import Option, whole_number
@@ -28,6 +29,7 @@ class Io(Capability):
         Option("trace", TRACE_HELP),
         Option("trace-mb", TRACE_MB_HELP, "MB",
                whole_number(1, TRACE_MB_MOST, f"{TRACE_MB_MOST} MB at most")),
+        Option("files", FILES_HELP, "FILES", named),
     )  # fmt: skip
 
     @property

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gnomon.errors import ObserverError
+from gnomon.io.module_files import DEFAULTS, FILES, ModuleFiles, of_environment
 from gnomon.io.trace_options import TRACE_MB
 from gnomon.launch import preloads
 from gnomon.launch.observer import Observer
@@ -51,12 +52,18 @@ class IoObserver(Observer):
         own = execution.options
         megabytes = own["trace-mb"] or (TRACE_MB if own["trace"] else 0)
         self._trace_bytes = megabytes << 20
+        self._files: ModuleFiles = own["files"] or of_environment()
 
     def environment(self) -> Mapping[str, str]:
-        """Return how many bytes of events a process may leave, where any are to be recorded."""
-        if not self._trace_bytes and _TRACE_VARIABLE not in os.environ:
-            return {}
-        return {_TRACE_VARIABLE: str(self._trace_bytes)}
+        """Return how many bytes of events a process may leave, and which modules files get."""
+        variables = {}
+        if self._trace_bytes or _TRACE_VARIABLE in os.environ:
+            variables[_TRACE_VARIABLE] = str(self._trace_bytes)
+        if self._files.files:
+            variables[FILES] = self._files.files
+        if self._files.files and self._files.defaults:
+            variables[DEFAULTS] = self._files.defaults
+        return variables
 
     def preloads(self) -> Sequence[str]:
         """Return the library."""

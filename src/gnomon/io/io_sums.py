@@ -232,6 +232,7 @@ class IoSums(CallSums):
             stream_read=moved["read", True],
             stream_written=moved["write", True],
             stream_calls=stream_calls,
+            with_modules=int(self._run.head.get("facts", {}).get("io", {}).get("with_modules", 0)),
         )
 
     def _moved(self) -> tuple[dict[tuple[str, bool], float], float]:

@@ -41,6 +41,7 @@ def collect(folder: Path) -> Collected:
         facts["calls"] += int(whole(file.sites["calls"]).sum())
         facts["records_lost"] += file.lost
         facts["ended_early"] += not file.is_closed
+        facts["with_modules"] += file.has_modules
         files.update(_files(file))
         events.look(file)
 

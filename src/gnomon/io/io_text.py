@@ -177,7 +177,13 @@ def process_lines(processes: Sequence[Process], width: int, top: int) -> list[st
 
 def coverage_lines(coverage: Coverage, width: int) -> list[str]:
     """Return whether what was seen accounts for what the kernel counted."""
-    if coverage.is_complete is None:
+    if coverage.with_modules:
+        text = (
+            "coverage: not known, as files had modules of MIO, whose requests are not the "
+            f"program's: the kernel counted {_bytes_of(coverage.kernel_read)} read, "
+            f"{_bytes_of(coverage.kernel_written)} written"
+        )
+    elif coverage.is_complete is None:
         text = (
             "coverage: not known, as every process was killed, or ended without exit(3): the "
             "kernel's counts are read at the end"

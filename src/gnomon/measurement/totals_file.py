@@ -26,7 +26,7 @@ NONE = 0xFFFFFFFF
 """In the place of a number: there is no communicator, frame or module."""
 CODE = 1 << 31
 """Of a frame's module: the rest is the number of a Python function, whose line is its offset."""
-CLOSED, FINALIZED, SPAWNED = 1, 2, 4
+CLOSED, FINALIZED, SPAWNED, HAS_MODULES = 1, 2, 4, 8
 RECORD_BYTES = 64
 
 _NAME_BYTES = 40
@@ -100,6 +100,7 @@ class TotalsFile(NamedTuple):
         library: what the MPI calls itself.
         is_closed: the process ended by itself, not by a kill, _exit or exec.
         is_finalized: it called MPI_Finalize.
+        has_modules: files of it had modules of MIO, which make requests of their own.
         lost: records that there was no room for.
         ticks_hz: ticks of times in a second.
         up_ticks: between MPI_Init and MPI_Finalize, or the last call of all where that was not
@@ -137,6 +138,7 @@ class TotalsFile(NamedTuple):
     library: str
     is_closed: bool
     is_finalized: bool
+    has_modules: bool
     lost: int
     ticks_hz: float
     up_ticks: int
@@ -195,6 +197,7 @@ def read_totals(path: Path) -> TotalsFile:
         library=_text(header["library"]),
         is_closed=bool(flags & CLOSED),
         is_finalized=bool(flags & FINALIZED),
+        has_modules=bool(flags & HAS_MODULES),
         lost=int(header["lost"]),
         ticks_hz=float(header["ticks_hz"]),
         up_ticks=max(down - up, 0) if up and down else 0,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gnomon.cli.commands import run as run_command
 from gnomon.cli.terminal.streams import is_styled, width_of, write, write_lines, write_report
 from gnomon.errors import UsageError
+from gnomon.io.module_files import FILES_HELP
 from gnomon.io.trace_options import TRACE_HELP, TRACE_MB_HELP
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ examples:
   gnomon io -- tar cf work.tar work
   gnomon io --name job -- mpirun -n 4 ./app
   gnomon report job io --by site
+  gnomon io --files '*.dat [ pf ] *.log [ wb ]' -- ./app
   gnomon io --trace --name calls -- ./app && gnomon report calls events
   gnomon io --advise calls
 
@@ -46,7 +48,9 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--trace", dest="io:trace", action="store_const", const=True, help=TRACE_HELP)
     p.add_argument("--trace-mb", dest="io:trace-mb", metavar="MB", help=TRACE_MB_HELP)
-    p.set_defaults(spelled={"io": {"trace": "--trace", "trace-mb": "--trace-mb"}})
+    p.add_argument("--files", dest="io:files", metavar="FILES", help=FILES_HELP)
+    names = ("trace", "trace-mb", "files")
+    p.set_defaults(spelled={"io": {name: f"--{name}" for name in names}})
     p.usage = (
         "gnomon io [options] [--] program [arguments]\n"
         "       gnomon io --advise RUN [--scratch DIR] [--pauses] [--cold] [--json]"
@@ -93,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
             "--advise runs no program: record a run first, then gnomon io --advise RUN"
         )
     typed = (("name", "--name"), ("force", "--force"), ("io:trace", "--trace"),
-             ("io:trace-mb", "--trace-mb"))  # fmt: skip
+             ("io:trace-mb", "--trace-mb"), ("io:files", "--files"))  # fmt: skip
     for name, option in typed:
         if getattr(arguments, name):
             raise UsageError(f"{option} does not go with --advise")
