@@ -86,6 +86,7 @@ class Advice(NamedTuple):
         mio_files: the text for the variable, of what is proved; without events of what is proposed.
         is_traced: the run has events.
         is_cold: files were read from storage in replays.
+        had_modules: files of the run had modules, so that its times are with them.
     """
 
     run: str
@@ -97,6 +98,7 @@ class Advice(NamedTuple):
     mio_files: str
     is_traced: bool
     is_cold: bool
+    had_modules: bool
 
     @property
     def saved(self) -> float:
@@ -134,6 +136,7 @@ def advise(run: Run, options: Options) -> Advice:
         mio_files=mio_proposal.mio_files(useful, others) if useful else "",
         is_traced=looker.is_traced,
         is_cold=looker.is_cold,
+        had_modules=looker.had_modules,
     )
 
 
@@ -157,6 +160,7 @@ class _Looker:
         whole: seconds in all calls.
         is_traced: the run has events.
         is_cold: reads are to come from storage.
+        had_modules: files had modules of MIO.
     """
 
     def __init__(self, run: Run, sums: IoSums, options: Options) -> None:
@@ -167,6 +171,7 @@ class _Looker:
         self.whole = sum(file.seconds for file in self.files)
         self.is_traced = file_events.has_events(run)
         coverage = sums.coverage()
+        self.had_modules = coverage.with_modules > 0
         came_from_storage = coverage.device_read >= _COLD_SHARE * max(coverage.read, 1.0)
         self.is_cold = came_from_storage if options.is_cold is None else options.is_cold
 

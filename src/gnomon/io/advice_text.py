@@ -30,6 +30,11 @@ def lines(advice: Advice, title: str, width: int) -> Iterator[str]:
         width: columns of the terminal.
     """
     yield title
+    if advice.had_modules:
+        text = (
+            "Files of this run had modules: its times are with them. Better advise on one without."
+        )
+        yield from filled(text, width)
     if not advice.findings:
         yield from filled(
             f"nothing that takes 1 % of the {quantity(advice.seconds, 's')} in calls on files "
@@ -75,6 +80,10 @@ def _proposal_lines(advice: Advice, width: int) -> Iterator[str]:
     if advice.mio_files:
         # One line, so that it can be copied.
         yield f"  MIO_FILES='{advice.mio_files}'"
+        yield from filled(
+            "Say it to gnomon io --files, or in the environment of a program that calls libmio.",
+            width, "  ", "  ",
+        )  # fmt: skip
     elif advice.is_traced:
         yield "  no module: none of those that were tried helps"
     if not advice.is_traced:
@@ -199,6 +208,7 @@ def document(advice: Advice) -> dict[str, Any]:
         "seconds": advice.seconds,
         "is_traced": advice.is_traced,
         "is_cold": advice.is_cold,
+        "had_modules": advice.had_modules,
         "mio_files": advice.mio_files,
         "is_proved": bool(advice.mio_files) and advice.is_traced,
         "saved_seconds": advice.saved,

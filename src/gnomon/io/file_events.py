@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gnomon.store.run_queries import RunQueries
 
-ROWS_MOST = 8_000_000
+ROWS_MOST = 2_000_000
 """Of a file that are looked at: the first ones."""
 BLOCK = 1 << 16
 """Bytes of a page of a cache, as it is proposed."""

@@ -189,6 +189,19 @@ def test_a_proposal_is_proved_on_a_scratch_file(program: Path, tmp_path: Path) -
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_the_proposal_is_what_files_takes(program: Path, tmp_path: Path) -> None:
+    record(program, tmp_path, "tiny-writes", "appends")
+    content = (tmp_path / "log").read_bytes()
+    proposal = advice(tmp_path)["mio_files"]
+    done = gnomon(
+        "io", "--name", "with", "--files", proposal, "--", program, "tiny-writes", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "log").read_bytes() == content
+    text = gnomon("io", "--advise", "with", cwd=tmp_path).stdout
+    assert "Files of this run had modules" in text
+
+
 def test_a_run_of_sums_alone_says_how_to_prove_it(program: Path, tmp_path: Path) -> None:
     done = gnomon("io", "--name", "run", "--", program, "tiny-writes", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -273,6 +286,8 @@ def _helper_of(pid: int) -> int:
     [
         (("--advise", "run", "--", "true"), "--advise runs no program"),
         (("--advise", "run", "--name", "x"), "--name does not go with --advise"),
+        (("--advise", "run", "--trace"), "--trace does not go with --advise"),
+        (("--advise", "run", "--files", "a [ pf ]"), "--files does not go with --advise"),
         (("--advise", "run", "-r", "2"), "-r does not go with --advise"),
         (("--advise", "run", "--scratch", "missing"), "there is no such folder"),
         (("--cold", "--", "true"), "--cold goes with --advise RUN"),
