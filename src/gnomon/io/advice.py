@@ -263,6 +263,9 @@ class _Looker:
         use = self._uses[path]
         (file,) = [own for own in self.files if own.path == path]
         events = file_events.events_of(self._run, path)
+        # Of those that are not even looked at.
+        later = max(int(_calls_of_posix(file)) - len(events.path), 0)
+        is_limited = len(events.path) == file_events.ROWS_MOST
         events = events.where(events.location == use.busiest)
         begin = int(max((own.file_bytes for own in (file.reads, file.writes) if own), default=0))
         operations = operations_of(
@@ -271,6 +274,8 @@ class _Looker:
         proof = Proof(path, modules, None, operations, (use.busiest, len(use.seconds)))
         if operations is None:
             return proof._replace(problem="the trace does not say where its requests were")
+        if is_limited:
+            proof = proof._replace(operations=operations._replace(later=operations.later + later))
         folder = self._options.scratch or str(Path(path).parent)
 
         def tell(number: int, of: int) -> None:

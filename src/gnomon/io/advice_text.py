@@ -186,15 +186,18 @@ def _cache_text(cached: float | None) -> str:
 
 
 def _how(advice: Advice) -> str:
-    temperature = (
-        "each time read from storage as far as the kernel lets go of it"
-        if advice.is_cold
-        else "in memory, as they were in the run; --cold reads them from storage"
-    )
+    comparisons = [own.comparison for own in advice.proofs if own.comparison is not None]
+    temperature = ""
+    if any(own.without[0].read_bytes for own in comparisons):
+        temperature = (
+            " What is read is each time fetched from storage, as far as the kernel lets go of it."
+            if advice.is_cold
+            else " What is read is in memory, as it was in the run; --cold fetches it from storage."
+        )
     return (
         "Each was replayed without and with modules in turn, three times or, where that did not "
         "tell, up to nine; medians are shown. It helps if replays with it were shorter than those "
-        f"without, beyond their spread. Files are {temperature}."
+        f"without, beyond their spread.{temperature}"
     )
 
 

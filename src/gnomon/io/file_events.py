@@ -20,6 +20,7 @@ ROWS_MOST = 2_000_000
 BLOCK = 1 << 16
 """Bytes of a page of a cache, as it is proposed."""
 _NS = 1e9
+_ACCESSES = ("", "read", "write")
 
 
 class FileEvents(NamedTuple):
@@ -83,21 +84,40 @@ def events_of(run: RunQueries, file: str) -> FileEvents:
     import numpy as np
 
     posix = sql_texts(dict.fromkeys(one.counted_as for one in calls() if one.layer == POSIX))
+    names = dict(
+        run.query(
+            f"""
+            SELECT r.region, r.name FROM regions r
+            WHERE r.kind = '{io_metrics.CALL}' AND r.name IN ({posix})
+            """
+        )
+    )
+    # Numbers in place of texts: of these each would be an object.
     columns = run.columns(
         f"""
-        SELECT e.location, e.opening, e.path, r.name, COALESCE(e.access, '') AS access,
+        SELECT e.location, e.opening, e.path, e.region,
+            CASE e.access WHEN 'read' THEN 1 WHEN 'write' THEN 2 ELSE 0 END AS access,
             e.file_offset, e.asked, e.bytes, e.start_ns, e.duration_ns
-        FROM events e JOIN regions r USING (region) JOIN files f ON f.file = e.file
+        FROM events e JOIN files f ON f.file = e.file
         WHERE f.name IN ({sql_texts([file])}) AND e.repetition = 0
-            AND r.kind = '{io_metrics.CALL}' AND r.name IN ({posix})
+            AND e.region IN ({", ".join(map(str, (-1, *names)))})
         ORDER BY e.start_ns LIMIT {ROWS_MOST}
         """
     )
-    own = [np.asarray(column) for column in columns.values()]
-    numbers = {1, 5, 6, 7, 9}
+    of_region = np.full(max(names, default=0) + 1, "", object)
+    of_region[list(names)] = list(names.values())
+    accesses = np.array(_ACCESSES, object)
+
+    def numbers_of(name: str) -> NDArray[np.float64]:
+        return np.asarray(columns[name]).astype(np.float64)
+
     return FileEvents(
-        *(column.astype(np.float64) if at in numbers else column for at, column in enumerate(own))
-    )
+        np.asarray(columns["location"]), numbers_of("opening"), np.asarray(columns["path"]),
+        of_region[np.asarray(columns["region"])], accesses[np.asarray(columns["access"])],
+        numbers_of("file_offset"), numbers_of("asked"), numbers_of("bytes"),
+        np.asarray(columns["start_ns"]),
+        numbers_of("duration_ns"),
+    )  # fmt: skip
 
 
 class Pattern(NamedTuple):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from gnomon.io.file_events import FileEvents
 
@@ -26,9 +28,7 @@ _MAGIC = b"\x89GNPLAY\0"
 _BYTE_ORDER, _VERSION = 0x01020304, 1
 _ON_SCRATCH, _COLD, _PAUSES = 1, 2, 4
 OPEN, CLOSE, READ, WRITE, SEEK, SYNC, DATA_SYNC, STATUS = range(8)
-_KIND_OF = {
-    "lseek": SEEK, "fsync": SYNC, "fdatasync": DATA_SYNC, "fstat": STATUS, "close": CLOSE,
-}  # fmt: skip
+_KIND_OF = {"lseek": SEEK, "fsync": SYNC, "fdatasync": DATA_SYNC, "fstat": STATUS}
 _HEADER = (
     ("magic", "S8"), ("byte_order", "u4"), ("version", "u4"), ("flags", "u4"), ("zero", "u4"),
     ("n_operations", "u8"), ("begin_bytes", "u8"), ("end", "u8"),
@@ -70,26 +70,6 @@ class OperationList(NamedTuple):
             os.close(descriptor)
 
 
-class _Slots:
-    """Which slot each open file has, while it is open."""
-
-    def __init__(self) -> None:
-        self._free = list(range(SLOTS_MOST))[::-1]
-        self._of: dict[float, int] = {}
-
-    def find(self, opening: float) -> int | None:
-        return self._of.get(opening)
-
-    def take(self, opening: float) -> int | None:
-        if not self._free:
-            return None
-        slot = self._of[opening] = self._free.pop()
-        return slot
-
-    def give(self, opening: float) -> None:
-        self._free.append(self._of.pop(opening))
-
-
 def operations_of(
     events: FileEvents, begin_bytes: int, *, is_cold: bool, has_pauses: bool
 ) -> OperationList | None:
@@ -103,29 +83,29 @@ def operations_of(
     """
     import numpy as np
 
-    rows, left_out, later, seconds = _rows(events)
+    replayed = _replayed(events)
+    later = len(events.name) - len(replayed.name)
+    operations, left_out = _operations(replayed)
     # What is left may be of another kind than what is not there.
-    if not rows or left_out > len(rows):
+    if left_out > len(operations):
         return None
-    operations = np.array(rows, np.dtype(list(_OPERATION)))
-    kinds = operations["kind"]
-    writes = bool((kinds == WRITE).any())
-    if not writes and not (kinds == READ).any():
+    writes = bool((operations["kind"] == WRITE).any())
+    if not writes and not (operations["kind"] == READ).any():
         return None
     if not has_pauses:
         operations["pause_ns"] = 0
-    ends = operations["offset"] + operations["bytes"]
     if not writes:
         # A request may reach beyond the end, but what it read is there.
-        begin_bytes = _read_end(events)
+        begin_bytes = _read_end(replayed)
     header = np.zeros(1, np.dtype(list(_HEADER)))
     flags = _ON_SCRATCH * writes | _COLD * is_cold | _PAUSES * has_pauses
     header[0] = (
-        _MAGIC, _BYTE_ORDER, _VERSION, flags, 0, len(rows), min(begin_bytes, _FILE_MOST),
-        int(ends.max()),
+        _MAGIC, _BYTE_ORDER, _VERSION, flags, 0, len(operations), min(begin_bytes, _FILE_MOST),
+        int((operations["offset"] + operations["bytes"]).max()),
     )  # fmt: skip
     return OperationList(
-        header.tobytes() + operations.tobytes(), len(rows), left_out, later, writes, seconds,
+        header.tobytes() + operations.tobytes(), len(operations), left_out, later, writes,
+        replayed.seconds,
     )  # fmt: skip
 
 
@@ -134,75 +114,98 @@ def _read_end(events: FileEvents) -> int:
     return int(ends[ends <= _FILE_MOST].max(initial=0.0))
 
 
-class _Rows(NamedTuple):
-    """Operations as rows of numbers.
+def _replayed(events: FileEvents) -> FileEvents:
+    """Return those that are not too late, or too many."""
+    import numpy as np
 
-    Attributes:
-        rows: kind, slot, offset, bytes and pause of each.
-        left_out: reads and writes of which it is not known where they were.
-        later: calls that come too late.
-        seconds: in the calls before those.
-    """
-
-    rows: list[tuple[int, int, int, int, int]]
-    left_out: int
-    later: int
-    seconds: float
+    seconds = np.cumsum(np.nan_to_num(events.duration_ns, posinf=0.0)) / 1e9
+    n = int(np.searchsorted(seconds, SECONDS_MOST, side="right")) + 1
+    return events.where(np.arange(min(n, OPERATIONS_MOST, len(events.name))))
 
 
-def _rows(events: FileEvents) -> _Rows:
-    last = {opening: number for number, opening in enumerate(events.opening.tolist())}
-    rows: list[tuple[int, int, int, int, int]] = []
-    slots, left_out, seconds, end_ns = _Slots(), 0, 0.0, -1
-    columns = zip(
-        events.name.tolist(), events.access.tolist(), events.opening.tolist(),
-        events.offset.tolist(), events.asked.tolist(), events.start_ns.tolist(),
-        events.duration_ns.tolist(), strict=True,
-    )  # fmt: skip
-    for number, (name, access, opening, offset, asked, start, duration) in enumerate(columns):
-        if seconds > SECONDS_MOST or len(rows) > OPERATIONS_MOST:
-            return _Rows(rows, left_out, len(events.name) - number, seconds)
-        lasted = duration if isfinite(duration) else 0.0
-        pause = min(max(start - end_ns, 0), _PAUSE_MOST_NS) if end_ns >= 0 else 0
-        end_ns = start + int(lasted)
-        seconds += lasted / 1e9
-        slot = _slot_of(slots, opening, rows)
-        operation = _operation(name, access, offset, asked)
-        if operation is None or slot is None:
-            left_out += access != ""
-        else:
-            kind, offset_bytes, size = operation
-            rows.append((kind, slot, offset_bytes, size, pause))
-        if slot is not None and last[opening] == number:
-            rows.append((CLOSE, slot, 0, 0, 0))
-            slots.give(opening)
-    return _Rows(rows, left_out, 0, seconds)
+def _operations(events: FileEvents) -> tuple[NDArray[np.void], int]:
+    """Return operations, and how many reads and writes are not among them."""
+    import numpy as np
+
+    kinds, is_known = _kinds(events)
+    openings, number = np.unique(events.opening, return_inverse=True)
+    first, last = _span(number, len(openings))
+    slots = _slots(first, last)
+    slots[~np.isfinite(openings)] = -1
+    slot = slots[number] if len(number) else number
+    chosen = np.flatnonzero(is_known & (slot >= 0))
+    used = np.flatnonzero(slots >= 0)
+    n = len(chosen) + 2 * len(used)
+    operations = np.zeros(n, np.dtype(list(_OPERATION)))
+    own, opened, closed = np.split(operations, [len(chosen), len(chosen) + len(used)])
+    own["kind"], own["slot"] = kinds[chosen], slot[chosen]
+    for column, values, of in (
+        ("offset", events.offset, (READ, WRITE, SEEK)), ("bytes", events.asked, (READ, WRITE)),
+    ):  # fmt: skip
+        has_value = np.isin(own["kind"], of)
+        own[column][has_value] = values[chosen][has_value]
+    own["pause_ns"] = _pauses(events)[chosen]
+    opened["kind"], opened["slot"] = OPEN, slots[used]
+    closed["kind"], closed["slot"] = CLOSE, slots[used]
+    # Before the first call of each open file, and behind its last one.
+    order = np.concatenate([3 * chosen + 1, 3 * first[used], 3 * last[used] + 2])
+    left_out = int((events.access != "").sum() - np.isin(own["kind"], (READ, WRITE)).sum())
+    return operations[np.argsort(order, kind="stable")], left_out
 
 
-def _slot_of(
-    slots: _Slots, opening: float, rows: list[tuple[int, int, int, int, int]]
-) -> int | None:
-    """Return the slot of an open file, which is opened with its first call; None without one."""
-    if not isfinite(opening):
-        return None
-    slot = slots.find(opening)
-    if slot is None:
-        slot = slots.take(opening)
-        if slot is not None:
-            rows.append((OPEN, slot, 0, 0, 0))
-    return slot
+def _kinds(events: FileEvents) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return of each call its kind, and whether it is one that is replayed as such."""
+    import numpy as np
+
+    kinds = np.full(len(events.name), CLOSE)
+    for name, kind in _KIND_OF.items():
+        kinds[events.name == name] = kind
+    kinds[events.access == "read"] = READ
+    kinds[events.access == "write"] = WRITE
+    has_place = (events.offset >= 0) & (events.offset <= _FILE_MOST)
+    has_size = (events.asked >= 0) & (events.asked <= _REQUEST_MOST)
+    moves = (kinds == READ) | (kinds == WRITE)
+    is_known = np.isin(kinds, (SYNC, DATA_SYNC, STATUS))
+    is_known |= has_place & ((kinds == SEEK) | (moves & has_size))
+    return kinds, is_known
 
 
-def _operation(
-    name: str, access: str, offset: float, asked: float
-) -> tuple[int, int, int] | None:  # fmt: skip
-    """Return kind, offset and bytes; None for what is not replayed by itself, as open and close."""
-    if access in ("read", "write"):
-        is_known = offset >= 0 and 0 <= asked <= _REQUEST_MOST and offset + asked <= _FILE_MOST
-        return (READ if access == "read" else WRITE, int(offset), int(asked)) if is_known else None
-    kind = _KIND_OF.get(name)
-    if kind is None or kind == CLOSE:
-        return None
-    if kind == SEEK:
-        return (SEEK, int(offset), 0) if 0 <= offset <= _FILE_MOST else None
-    return (kind, 0, 0)
+def _span(
+    number: NDArray[np.int64], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
+    """Return where each number stands first, and where last."""
+    import numpy as np
+
+    places = np.arange(len(number))
+    first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    first[number[::-1]] = places[::-1]
+    last[number] = places
+    return first, last
+
+
+def _slots(first: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return which slot each open file has from its first to its last call; -1: none is free."""
+    import heapq
+
+    import numpy as np
+
+    slots = np.full(len(first), -1)
+    free = list(range(SLOTS_MOST))
+    busy: list[tuple[int, int]] = []
+    for opening in np.argsort(first).tolist():
+        while busy and busy[0][0] < first[opening]:
+            heapq.heappush(free, heapq.heappop(busy)[1])
+        if free:
+            slots[opening] = heapq.heappop(free)
+            heapq.heappush(busy, (int(last[opening]), int(slots[opening])))
+    return slots
+
+
+def _pauses(events: FileEvents) -> NDArray[np.float64]:
+    """Return the nanoseconds between each call and the end of the one before."""
+    import numpy as np
+
+    pauses = np.zeros(len(events.name))
+    ends = events.start_ns + np.nan_to_num(events.duration_ns, posinf=0.0)
+    pauses[1:] = np.clip(events.start_ns[1:] - ends[:-1], 0, _PAUSE_MOST_NS)
+    return pauses
