@@ -178,10 +178,19 @@ struct gn_waiting_record {
 struct gn_file_record {
 	uint16_t kind, type; /* enum gn_file_type */
 	uint32_t file;
-	uint64_t device, inode; /* 0: not asked for */
-	uint64_t bytes;		/* its size when it was first opened */
-	uint64_t block_bytes;	/* what its file system would have requests be a multiple of */
-	uint64_t zero_40[3];
+	uint64_t device, inode;	     /* 0: not asked for */
+	uint64_t bytes;		     /* its size when it was first opened */
+	uint64_t block_bytes;	     /* what its file system would have requests be a multiple of */
+	_Atomic uint32_t how_opened; /* bits of enum gn_file_opened, of all its descriptors */
+	uint32_t zero_44;
+	uint64_t zero_48[2];
+};
+
+enum gn_file_opened {
+	GN_FILE_APPENDED = 1,
+	GN_FILE_DIRECT = 2,	 /* O_DIRECT */
+	GN_FILE_SYNCHRONOUS = 4, /* O_SYNC or O_DSYNC */
+	GN_FILE_INHERITED = 8,	 /* the process got the descriptor from another one */
 };
 
 enum gn_file_type {

@@ -553,8 +553,14 @@ void gn_io_controlled(const struct gn_io_call *call, int fd, int command, const 
 		return;
 	}
 	own = gn_io_descriptor_find(fd);
-	if (own && command == F_SETFL && result >= 0)
+	if (own && command == F_SETFL && result >= 0) {
+		struct gn_io_work work;
+
 		own->appends = ((intptr_t)argument & O_APPEND) != 0;
+		gn_io_work_begin(&work);
+		gn_io_file_opened(own->file, (int)(intptr_t)argument);
+		gn_io_work_end(&work);
+	}
 	gn_io_used(call, fd, result < 0);
 }
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from gnomon.io.io_sums import IoSums
     from gnomon.io.io_values import Coverage, File, Operation, Process, Site, SizeSum
+    from gnomon.store.site_places import SitePlace
 
 SHOWN = 10
 """Files and sites of the whole screen."""
@@ -130,7 +131,11 @@ def site_lines(sites: Sequence[Site], width: int, top: int) -> list[str]:
 
 def site_label(site: Site) -> str:
     """Return a site as text: its call, function and line, and who called that."""
-    place = site.place
+    return place_label(site.place)
+
+
+def place_label(place: SitePlace) -> str:
+    """Return the place of a site likewise."""
     where = f"{Path(place.file).name}:{place.line}" if place.file else place.module
     text = " ".join(part for part in (place.routine, "in", place.function, where) if part)
     caller = f" ← {place.callers[0]}" if place.callers else ""

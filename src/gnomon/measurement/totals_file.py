@@ -62,7 +62,7 @@ _KINDS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "waiting": (9, (("zero", "u2"), ("thread", "u4"), ("site", "u4"), ("pad", "u4"),
                     ("calls", "u8"), ("ticks", "u8"))),
     "file": (11, (("type", "u2"), ("file", "u4"), ("device", "u8"), ("inode", "u8"),
-                  ("bytes", "u8"), ("block_bytes", "u8"))),
+                  ("bytes", "u8"), ("block_bytes", "u8"), ("how_opened", "u4"))),
     "access": (12, (("writes", "u2"), ("thread", "u4"), ("file", "u4"), ("unaligned", "u4"),
                     ("forward", "u8"), ("forward_bytes", "u8"), ("backward", "u8"),
                     ("backward_bytes", "u8"), ("end", "u8"), ("opens", "u8"))),
