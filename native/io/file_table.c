@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "io_process.h"
+#include "memory_probe.h"
 #include "own_calls.h"
 #include "staging.h"
 
@@ -210,12 +211,30 @@ static void resolve_parents(char *path, size_t size)
 	syscall(SYS_close, fd);
 }
 
+/* Programs also ask for what is at an address that they do not have. */
+static int can_be_read(const char *path)
+{
+	const uintptr_t page_bytes = (uintptr_t)1 << GN_PROBE_PAGE_BITS;
+	struct gn_probe probe = {0};
+
+	for (uintptr_t at = (uintptr_t)path; at < (uintptr_t)path + PATH_MAX;) {
+		const uintptr_t next = (at | (page_bytes - 1)) + 1;
+
+		if (!gn_probe_page(&probe, at >> GN_PROBE_PAGE_BITS))
+			return 0;
+		if (memchr((const void *)at, 0, next - at))
+			return 1;
+		at = next;
+	}
+	return 0;
+}
+
 uint32_t gn_io_file_of_path(int directory, const char *path)
 {
 	char text[GN_IO_PATH_BYTES];
 	size_t n = 0;
 
-	if (!path)
+	if (!can_be_read(path))
 		return GN_IO_NO_FILE;
 	if (path[0] != '/') {
 		if (directory != AT_FDCWD && !path[0])

@@ -2,11 +2,16 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <string.h>
 #include <sys/mman.h>
 
+<<<<<<< HEAD
 #include "event_file.h"
+=======
+#include "memory_probe.h"
+>>>>>>> c7d4eeceae54a54e10cced6aeff9da173fd8a0ab
 
 /* What is told apart of sizes. */
 struct size {
@@ -34,6 +39,19 @@ void *gn_io_next(const char *name)
 
 	errno = before;
 	return next;
+}
+
+uint64_t gn_io_failed_vector_bytes(const struct iovec *vector, int n)
+{
+	struct gn_probe probe = {0};
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < n && i < IOV_MAX; i++) {
+		if (!gn_probe(&probe, (uintptr_t)&vector[i], sizeof(vector[i])))
+			return 0;
+		bytes += vector[i].iov_len;
+	}
+	return bytes;
 }
 
 /* --- records, which are there already in most calls ------------------------------------------- */

@@ -50,13 +50,24 @@ GN_IO_INLINE struct gn_io_call gn_io_call_begin(uint32_t routine, void *return_a
 #define GN_IO_CALL(routine)                                                                        \
 	gn_io_call_begin(routine, __builtin_return_address(0), __builtin_frame_address(0))
 
-static inline uint64_t gn_io_vector_bytes(const struct iovec *vector, int n)
+/* Of a call that failed, the parts may be where nothing can be read. */
+uint64_t gn_io_failed_vector_bytes(const struct iovec *vector, int n);
+
+static inline uint64_t gn_io_vector_bytes(const struct iovec *vector, int n, ssize_t result)
 {
 	uint64_t bytes = 0;
 
+	if (result < 0)
+		return gn_io_failed_vector_bytes(vector, n);
 	for (int i = 0; i < n; i++)
 		bytes += vector[i].iov_len;
 	return bytes;
+}
+
+/* Where a copy began, of the offset that it moved; -1: at the position, or it failed. */
+static inline int64_t gn_io_offset_before(const off_t *offset, ssize_t result)
+{
+	return offset && result >= 0 ? *offset - result : -1;
 }
 
 static inline uint64_t gn_io_length(const char *text)

@@ -16,9 +16,16 @@ static const int by_code[] = {SIGILL, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGTRAP};
 /* What came while its thread was in a call of a file. */
 static _Atomic int pending;
 
+static void set_default(int number)
+{
+	const struct sigaction action = {.sa_handler = SIG_DFL};
+
+	sigaction(number, &action, NULL);
+}
+
 static void end_by(int number)
 {
-	signal(number, SIG_DFL);
+	set_default(number);
 	raise(number);
 }
 
@@ -56,7 +63,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 
 	(void)context;
 	gn_mio_files_flush();
-	signal(number, SIG_DFL);
+	set_default(number);
 	/* Of a fault the code that raised it goes on, and raises it again. */
 	if (info->si_code <= 0)
 		raise(number);
@@ -67,6 +74,12 @@ bool gn_mio_is_fatal_action(const struct sigaction *action)
 {
 	return action->sa_flags & SA_SIGINFO &&
 	       (action->sa_sigaction == on_signal || action->sa_sigaction == on_fault);
+}
+
+bool gn_mio_is_fatal_handler(void (*handler)(int))
+{
+	return (void (*)(int, siginfo_t *, void *))(void (*)(void))handler == on_signal ||
+	       (void (*)(int, siginfo_t *, void *))(void (*)(void))handler == on_fault;
 }
 
 static void install(const int *numbers, size_t n, void (*handler)(int, siginfo_t *, void *))

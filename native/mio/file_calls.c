@@ -1,6 +1,7 @@
 #include "file_calls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 #include "fatal_signals.h"
 #include "mio_intermediate.h"
@@ -25,7 +26,7 @@ int gn_mio_file_open(const struct gn_mio_request *request, bool is_scratch)
 	number = gn_mio_stack_signal(stack);
 	if (number)
 		gn_mio_intermediate_at(number, gn_mio_files_tell);
-	if (gn_mio_stack_holds_writes(stack))
+	if (gn_mio_stack_holds_writes(stack) && (request->file.flags & O_ACCMODE) != O_RDONLY)
 		gn_mio_fatal_signals_begin();
 	result = gn_mio_file_add(stack, is_scratch);
 	return result ? result : fd;
