@@ -7,11 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-<<<<<<< HEAD
 #include "event_file.h"
-=======
 #include "memory_probe.h"
->>>>>>> c7d4eeceae54a54e10cced6aeff9da173fd8a0ab
 
 /* What is told apart of sizes. */
 struct size {

@@ -12,15 +12,14 @@
 
 #include "file_calls.h"
 #include "io_process.h"
+#include "memory_probe.h"
 #include "own_calls.h"
 #include "process_life.h"
 #include "result.h"
 #include "system_calls.h"
 
-/* Least size of pages; how many of them a request's memory is looked at, and are kept in mind. */
-#define PAGE 4096u
+/* Of a request's memory so many pages are looked at. */
 #define PAGES_ASKED 64u
-#define PAGES_KEPT 64u
 
 int gn_io_has_modules;
 
@@ -186,39 +185,21 @@ static void unlock(struct gn_mio_file *file, int fd)
 
 /*
  * Whether there is memory at an address: layers copy, and a fault of theirs would be a signal where
- * the kernel returns EFAULT. Pages that there were lately are not asked for again.
+ * the kernel returns EFAULT. What was there lately is not asked for again. Large requests, which
+ * layers pass on as they are, are the kernel's to refuse.
  */
-static int is_readable(const void *from, size_t bytes)
-{
-	static __thread uintptr_t lately[PAGES_KEPT] __attribute__((tls_model("initial-exec")));
-	const uintptr_t first = (uintptr_t)from / PAGE, last = ((uintptr_t)from + bytes - 1) / PAGE;
-
-	if (!bytes)
-		return 1;
-	if (last - first >= PAGES_ASKED || last < first)
-		return 0;
-	for (uintptr_t page = first; page <= last; page++) {
-		/* The kernel looks at the set, where that is not NULL, before it refuses -1. */
-		if (lately[page % PAGES_KEPT] != page + 1 &&
-		    syscall(SYS_rt_sigprocmask, -1, page * PAGE + 8, NULL, sizeof(uint64_t)) &&
-		    errno == EFAULT)
-			return 0;
-		lately[page % PAGES_KEPT] = page + 1;
-	}
-	return 1;
-}
-
-/* Large ones, which layers pass on as they are, are the kernel's to refuse. */
 static int may_copy(int fd, const void *memory, size_t bytes)
 {
-	const int before = errno;
-	int result;
+	static __thread struct gn_probe probe __attribute__((tls_model("initial-exec")));
+	const uintptr_t first = (uintptr_t)memory >> GN_PROBE_PAGE_BITS;
+	const uintptr_t last = ((uintptr_t)memory + bytes - 1) >> GN_PROBE_PAGE_BITS;
 
-	if (!gn_mio_file_is_at(fd))
+	if (!gn_mio_file_is_at(fd) || (bytes && last < first))
 		return 0;
-	result = bytes > PAGES_ASKED * PAGE ? is_readable(memory, 1) : is_readable(memory, bytes);
-	errno = before;
-	return result;
+	for (uintptr_t page = first; bytes && page <= last && page - first < PAGES_ASKED; page++)
+		if (!gn_probe_page(&probe, page))
+			return 0;
+	return 1;
 }
 
 static int read_late(int fd, void *to, size_t bytes, ssize_t *result)
@@ -423,9 +404,8 @@ int gn_io_module_open(int directory, const char *path, int flags, mode_t mode, i
 		return 0;
 	gn_io_show(directory, path, 1);
 	/* Seen from another directory its name is another one to every layer. */
-	if ((directory != AT_FDCWD && *path != '/') ||
-	    !gn_mio_files_match(&gn_mio_settings()->files, path, &name_template) || is_child() ||
-	    !may_have_layers(directory, path, flags)) {
+	if (!may_have_layers(directory, path, flags) || (directory != AT_FDCWD && *path != '/') ||
+	    !gn_mio_files_match(&gn_mio_settings()->files, path, &name_template) || is_child()) {
 		errno = before;
 		return 0;
 	}

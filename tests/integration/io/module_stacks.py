@@ -1,5 +1,7 @@
 """Stacks of MIO's modules that programs are run with, as MIO_FILES has them behind the names."""
 
+from __future__ import annotations
+
 STACKS = (
     "trace/stats/inter",
     "wb",

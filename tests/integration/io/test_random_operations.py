@@ -13,16 +13,15 @@ from typing import NamedTuple
 
 import pytest
 from corpus import FORTIFIED, SOURCES, STRICT, Left, left_in
+from module_stacks import STACKS, mio_files
 
 from gnomon.measurement.totals_file import read_totals
 
 LIBRARY = Path(sys.modules["gnomon"].__path__[0]) / "io" / "libgnomon_io.so"
 PLAYER = SOURCES / "io_player"
 NO_MODULES = ""
-# Modules that all files of the program have: what MIO_FILES says.
-STACKS = (NO_MODULES,)
 MODES = ((), ("ticks",), ("faults",))
-STACK = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack or "no modules")
+STACK = pytest.mark.parametrize("stack", (NO_MODULES, *STACKS), ids=lambda stack: stack or "no modules")
 
 
 class Played(NamedTuple):
@@ -82,7 +81,9 @@ def differences(
     command = (player, str(seed), str(operations), *mode)
     folder = parent / "run"
     folder.mkdir(parents=True)
-    modules = {"MIO_FILES": f"*[ {stack} ]"} if stack else {}
+    modules = (
+        {"MIO_FILES": mio_files(stack), "MIO_STATS": str(parent / "stats")} if stack else {}
+    )
     plain = play(parent, "plain", *command)
     under = play(
         parent, "under", *command, LD_PRELOAD=str(LIBRARY), GNOMON_RUN_DIR=str(folder), **modules
