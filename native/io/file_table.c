@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,8 @@ struct file {
 	const char *path;
 	uint32_t generation; /* that its record was written in; 0: in none */
 	int is_described;
+	uint32_t how_opened;
+	union gn_totals_record *record; /* of that generation; NULL: there is none yet */
 	struct gn_io_status status;
 };
 
@@ -266,9 +269,42 @@ int gn_io_file_is_described(uint32_t number)
 	return number >= GN_IO_OWN_FILE || file_of(number)->is_described;
 }
 
+static void add_how_opened(uint32_t number, uint32_t how)
+{
+	struct file *file;
+
+	if (number >= GN_IO_OWN_FILE || !how)
+		return;
+	file = file_of(number);
+	pthread_mutex_lock(&files.lock);
+	file->how_opened |= how;
+	if (file->record && file->generation == gn_io_generation)
+		atomic_fetch_or(&file->record->file.how_opened, how);
+	pthread_mutex_unlock(&files.lock);
+}
+
+void gn_io_file_opened(uint32_t file, int flags)
+{
+	uint32_t how = 0;
+
+	if (flags & O_APPEND)
+		how |= GN_FILE_APPENDED;
+	if (flags & O_DIRECT)
+		how |= GN_FILE_DIRECT;
+	if (flags & (O_SYNC | O_DSYNC))
+		how |= GN_FILE_SYNCHRONOUS;
+	add_how_opened(file, how);
+}
+
+void gn_io_file_inherited(uint32_t file)
+{
+	add_how_opened(file, GN_FILE_INHERITED);
+}
+
 void gn_io_file_record(struct gn_site_thread *thread, uint32_t number)
 {
 	struct gn_file_record record = {.file = number};
+	union gn_totals_record *written;
 	struct file *file;
 	uint32_t before;
 
@@ -278,6 +314,8 @@ void gn_io_file_record(struct gn_site_thread *thread, uint32_t number)
 	pthread_mutex_lock(&files.lock);
 	before = file->generation;
 	file->generation = gn_io_generation;
+	if (before != gn_io_generation)
+		file->record = NULL;
 	pthread_mutex_unlock(&files.lock);
 	if (before == gn_io_generation)
 		return;
@@ -286,8 +324,13 @@ void gn_io_file_record(struct gn_site_thread *thread, uint32_t number)
 	record.inode = file->status.inode;
 	record.bytes = file->status.bytes;
 	record.block_bytes = file->status.block_bytes;
-	gn_totals_add(&thread->chunk, GN_TOTALS_FILE, &record, sizeof(record));
+	written = gn_totals_add(&thread->chunk, GN_TOTALS_FILE, &record, sizeof(record));
 	gn_totals_add_text(&thread->chunk, GN_TOTALS_FILE, number, file->path);
+	pthread_mutex_lock(&files.lock);
+	file->record = written;
+	if (written)
+		atomic_fetch_or(&written->file.how_opened, file->how_opened);
+	pthread_mutex_unlock(&files.lock);
 }
 
 void gn_io_files_forget(void)

@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 import pytest
 from corpus import FORTIFIED, SOURCES, STRICT, Left, left_in
+from module_stacks import mio_files
 
 from gnomon.measurement.totals_file import read_totals
 
 LIBRARY = Path(sys.modules["gnomon"].__path__[0]) / "io" / "libgnomon_io.so"
 PLAYER = SOURCES / "io_player"
 NO_MODULES = ""
-# Modules that all files of the program have: what MIO_FILES says.
-STACKS = (NO_MODULES,)
 MODES = ((), ("ticks",), ("faults",))
 
 
@@ -80,7 +79,8 @@ def differences(
     folder = parent / "run"
     folder.mkdir(parents=True)
     plain = play(parent, "plain", *command)
-    under = play(parent, "under", *command, GNOMON_RUN_DIR=str(folder), **loads)
+    variables = {"GNOMON_RUN_DIR": str(folder), "MIO_STATS": str(parent / "stats"), **loads}
+    under = play(parent, "under", *command, **variables)
     if difference := first_difference(parent):
         yield f"seed {seed} {' '.join(mode)}: {difference}"
     for name, without, with_library in zip(Played._fields, plain, under, strict=True):
@@ -111,4 +111,4 @@ def check(
 def loads_of(stack: str) -> dict[str, str]:
     """Return the variables by which a program has the library, with a stack of modules."""
     loads = {"LD_PRELOAD": str(LIBRARY)}
-    return loads | {"MIO_FILES": f"*[ {stack} ]"} if stack else loads
+    return loads | {"MIO_FILES": mio_files(stack)} if stack else loads

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from random_io import STACKS, build_players, check, first_difference, loads_of, play
+from module_stacks import STACKS
+from random_io import NO_MODULES, build_players, check, first_difference, loads_of, play
 
-STACK = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack or "no modules")
+STACK = pytest.mark.parametrize(
+    "stack", (NO_MODULES, *STACKS), ids=lambda stack: stack or "no modules"
+)
 
 
 @pytest.fixture(scope="module")
