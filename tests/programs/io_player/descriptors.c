@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -69,11 +70,15 @@ static int some_flags(struct player *player)
 
 void play_open(struct player *player)
 {
-	static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full"};
-	const char *path = below(player, 12) ? some_path(player) : devices[below(player, 3)];
-	const int flags = some_flags(player);
+	const char *path = below(player, 12) ? some_path(player) : "/dev/null";
+	int flags = some_flags(player);
 	int directory, fd;
 
+	if (!below(player, 40)) {
+		/* Reads of it are ended early by signals. */
+		path = "/dev/full";
+		flags = O_WRONLY;
+	}
 	switch (below(player, 8)) {
 	case 0:
 		fd = DESCRIPTOR(player, creat(path, 0640), "creat %s", path);
@@ -425,39 +430,40 @@ static void touch(struct player *player, struct map *map)
 	}
 }
 
+/*
+ * A mapping for as long as its file does not become shorter: what is stored in the last page behind
+ * the file's end stays there until the kernel gets to it.
+ */
 void play_map(struct player *player)
 {
-	struct map *map = &player->map[below(player, MAPS)];
-	const int fd = some_descriptor(player);
+	const int fd = some_descriptor(player),
+		  protection = PROT_READ | PROT_WRITE * (int)below(player, 2);
+	const int shares = below(player, 3) ? MAP_SHARED : MAP_PRIVATE;
+	const off_t offset = below(player, 3) ? 0 : 4096;
+	struct map map = {.bytes = 1 + below(player, 20000), .can_write = protection & PROT_WRITE};
+	struct stat status = {0};
+	void *start = mmap(NULL, map.bytes, protection, shares, fd, offset);
 
-	if (!map->start) {
-		const int protection = below(player, 2) ? PROT_READ : PROT_READ | PROT_WRITE;
-		const int shares = below(player, 3) ? MAP_SHARED : MAP_PRIVATE;
-		const size_t bytes = 1 + below(player, 20000);
-		const off_t offset = below(player, 3) ? 0 : 4096;
-		void *start = mmap(NULL, bytes, protection, shares, fd, offset);
-
-		note(player, start == MAP_FAILED ? -1 : 0, start == MAP_FAILED ? errno : 0,
-		     "mmap %zu %d %d %d %lld", bytes, protection, shares, shown(player, fd),
-		     (long long)offset);
-		if (start != MAP_FAILED)
-			*map = (struct map){.start = start,
-					    .bytes = bytes,
-					    .is_shared = shares == MAP_SHARED,
-					    .can_write = protection & PROT_WRITE};
+	note(player, start == MAP_FAILED ? -1 : 0, start == MAP_FAILED ? errno : 0,
+	     "mmap %zu %d %d %d %lld", map.bytes, protection, shares, shown(player, fd),
+	     (long long)offset);
+	if (start == MAP_FAILED)
 		return;
+	map.start = start;
+	syscall(SYS_fstat, fd, &status);
+	if (status.st_size > offset && status.st_size - offset < (off_t)map.bytes)
+		map.bytes = (size_t)(status.st_size - offset);
+	for (uint32_t n = 1 + below(player, 6); n; n--) {
+		touch(player, &map);
+		if (shares == MAP_SHARED && below(player, 2))
+			play_write(player);
+		if (shares == MAP_SHARED && below(player, 2))
+			play_read(player);
 	}
-	switch (below(player, 8)) {
-	case 0:
-		RESULT(player, munmap((void *)map->start, map->bytes), "munmap");
-		map->start = NULL;
-		break;
-	case 1:
-		RESULT(player, msync((void *)map->start, map->bytes, MS_ASYNC), "msync");
-		break;
-	default:
-		touch(player, map);
-	}
+	if (below(player, 2))
+		RESULT(player, msync(start, map.bytes, below(player, 2) ? MS_ASYNC : MS_SYNC),
+		       "msync");
+	RESULT(player, munmap(start, map.bytes), "munmap");
 }
 
 /* --- others ----------------------------------------------------------------------------------- */

@@ -14,7 +14,6 @@
 
 #define SLOTS 12
 #define STREAMS 5
-#define MAPS 3
 #define PATH_BYTES 64
 #define MOST_BYTES 40000
 #define LOG_DESCRIPTOR 1000
@@ -29,7 +28,7 @@ struct log {
 struct map {
 	volatile char *start;
 	size_t bytes;
-	int is_shared, can_write;
+	int can_write;
 };
 
 struct stream {
@@ -47,7 +46,6 @@ struct player {
 	int level; /* of processes and handlers within others */
 	int fd[SLOTS];
 	struct stream stream[STREAMS];
-	struct map map[MAPS];
 	DIR *directory;
 	char path[4][PATH_BYTES];
 	unsigned int n_paths;

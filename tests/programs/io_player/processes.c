@@ -253,9 +253,6 @@ static void *run_part(void *of)
 		free(player->stream[i].buffer);
 		free(player->stream[i].memory);
 	}
-	for (int i = 0; i < MAPS; i++)
-		if (player->map[i].start)
-			munmap((void *)player->map[i].start, player->map[i].bytes);
 	return NULL;
 }
 

@@ -212,6 +212,7 @@ static void move_stream(struct player *player, struct stream *stream)
 		whence == SEEK_SET ? (long)some_offset(player) : (long)below(player, 200) - 100;
 	FILE *file = stream->file;
 	fpos_t position;
+	int letter;
 
 	switch (below(player, 8)) {
 	case 0:
@@ -230,7 +231,10 @@ static void move_stream(struct player *player, struct stream *stream)
 	case 3:
 		if (stream->last != 'r')
 			return;
-		RESULT(player, ungetc('u', file), "ungetc");
+		/* Another one than was read glibc 2.36 keeps where it frees what is not its own. */
+		letter = getc(file);
+		if (letter != EOF)
+			RESULT(player, ungetc(letter, file), "ungetc");
 		RESULT(player, getc(file), "getc");
 		return;
 	case 4:
