@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 struct gn_mapped_file {
 	char *start; /* of the mapping, which has `capacity` bytes */
@@ -45,6 +46,15 @@ int gn_mapped_file_create(struct gn_mapped_file *file, const char *path, uint64_
  * cancellation have nothing to do with what is inside.
  */
 int gn_mapped_file_grow(struct gn_mapped_file *file, uint64_t end);
+
+/*
+ * Disk space for a part that nobody else has, whatever is before it, so that it can be written
+ * through the mapping; and bytes written to one, not through it. Both are as gn_mapped_file_grow(),
+ * and a file has either these or that.
+ */
+int gn_mapped_file_provide(struct gn_mapped_file *file, uint64_t from, uint64_t to);
+int gn_mapped_file_write(struct gn_mapped_file *file, const struct iovec *parts, int n,
+			 uint64_t offset);
 
 static inline bool gn_mapped_file_has_room(const struct gn_mapped_file *file, uint64_t end)
 {
