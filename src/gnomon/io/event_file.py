@@ -235,7 +235,8 @@ def _units(path: Path, begin: int, n: int, order: str) -> list[Unit]:
                 raise FormatError(
                     path, offset, "a unit of no use, or with more than it has room for"
                 )
-            if place >= n or (place == number) is (use == _MAPPED):
+            is_behind = place > number if use == _MAPPED else place == number
+            if place >= n or not is_behind:
                 raise FormatError(path, offset, "a unit in a place where it cannot be")
             if use == _MAPPED and place in mapped:
                 raise FormatError(path, offset, "two units in one place")

@@ -115,14 +115,14 @@ def _file_call(call: Call, folder: Path, descriptors: Descriptors) -> FileCall |
 
 def record(command: Iterable[str | Path], folder: Path, run: Path, *options: str) -> int:
     """Run a command with `gnomon io --trace` in a folder; return its status."""
-    words = [GNOMON, "io", "--trace", *options, "--name", run, "--", *command]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.run(words, cwd=folder, stdin=subprocess.DEVNULL, **quiet).returncode
+    words = (GNOMON, "io", "--trace", *options, "--name", run, "--", *command)
+    done = subprocess.run(words, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True)
+    return done.returncode
 
 
 def event_rows(run: Path) -> list[dict[str, Any]]:
     """Return the events of a run, in order of time."""
-    words = [GNOMON, "report", run, "events", "--json", "--top", "0"]
+    words = (GNOMON, "report", run, "events", "--json", "--top", "0")
     done = subprocess.run(words, capture_output=True, check=True)
     rows: list[dict[str, Any]] = json.loads(done.stdout)["rows"]
     return rows
