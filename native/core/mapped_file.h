@@ -19,10 +19,12 @@ struct gn_mapped_file {
 	_Atomic uint64_t allocated; /* the file has disk space up to here; see mapped_file.c */
 	_Atomic uint64_t ahead;	    /* who gets beyond this allocates more */
 	_Atomic bool growing;	    /* somebody allocates ahead */
-	_Atomic bool writes_zeros;  /* the file system has no fallocate() */
-	_Atomic bool is_given_up;   /* it grows no more */
-	_Atomic int growers;	    /* threads that make room */
-	uint64_t released;	    /* pages up to here are unmapped; owned by who has `growing` */
+	/* Space is made by writing zeros: the file system has no fallocate(), or who made the file
+	 * has few threads, and wants pages that are cheap to dirty. */
+	_Atomic bool writes_zeros;
+	_Atomic bool is_given_up; /* it grows no more */
+	_Atomic int growers;	  /* threads that make room */
+	uint64_t released;	  /* pages up to here are unmapped; owned by who has `growing` */
 	int fd;
 	dev_t device;
 	ino_t inode;

@@ -97,29 +97,19 @@ void gn_io_events_forget(void)
 	opened = NULL;
 }
 
-static __attribute__((noinline)) void *turn(struct gn_spool_writer *writer)
+void gn_io_event_lose(void)
+{
+	atomic_fetch_add_explicit(&opened->lost, 1, memory_order_relaxed);
+}
+
+struct gn_io_event *gn_io_event_turn(struct gn_spool_writer *writer)
 {
 	if (gn_spool_turn(&spool, writer)) {
 		opened->stop_error = (uint32_t)atomic_load(&spool.error);
+		gn_io_event_lose();
 		return NULL;
 	}
 	/* The longer it has run the better the rate is known; a kill may come at any time. */
 	gn_totals_header()->ticks_hz = gn_tick_rate_hz();
-	return writer->next;
-}
-
-void gn_io_event_add(struct gn_spool_writer *writer, const struct gn_io_event *event)
-{
-	struct gn_io_event *record = (struct gn_io_event *)writer->next;
-
-	if (__builtin_expect(writer->next == writer->end, 0))
-		record = turn(writer);
-	if (event->site == GN_TOTALS_NONE)
-		record = NULL;
-	if (!record) {
-		atomic_fetch_add_explicit(&opened->lost, 1, memory_order_relaxed);
-		return;
-	}
-	*record = *event;
-	gn_spool_add(writer, sizeof(*event));
+	return (struct gn_io_event *)writer->next;
 }

@@ -68,7 +68,20 @@ void gn_io_events_close(void);
 /* In a child that was forked, before it opens its own. */
 void gn_io_events_forget(void);
 
-/* Of the calling thread, which has a writer. */
-void gn_io_event_add(struct gn_spool_writer *writer, const struct gn_io_event *event);
+/* Where the calling thread's next event is to be written, and gn_spool_add() then; NULL: it is
+ * lost, as it is if its site has no place in the file of totals. */
+struct gn_io_event *gn_io_event_turn(struct gn_spool_writer *writer);
+void gn_io_event_lose(void);
+
+static inline struct gn_io_event *gn_io_event_next(struct gn_spool_writer *writer, uint32_t site)
+{
+	if (__builtin_expect(site == GN_TOTALS_NONE, 0)) {
+		gn_io_event_lose();
+		return NULL;
+	}
+	if (__builtin_expect(writer->next == writer->end, 0))
+		return gn_io_event_turn(writer);
+	return (struct gn_io_event *)writer->next;
+}
 
 #endif

@@ -173,23 +173,24 @@ static __attribute__((noinline)) void add_event(struct gn_io_thread *thread, uin
 						const union gn_totals_record *site,
 						const struct request *request, uint64_t ticks)
 {
+	const uint32_t place = gn_totals_place(site);
+	struct gn_io_event *event = gn_io_event_next(&thread->events, place);
 	uint64_t kind = GN_IO_EVENT_CALL;
 
+	if (!event)
+		return;
 	if (request->direction >= 0)
 		kind = request->direction == GN_IO_READS ? GN_IO_EVENT_READ : GN_IO_EVENT_WRITE;
 	if (request->is_failed)
 		kind |= GN_IO_EVENT_FAILED;
-	gn_io_event_add(
-		&thread->events,
-		&(struct gn_io_event){
-			.begin = begin == UINT64_MAX ? gn_bare_ticks(gn_io_uses_counter) : begin,
-			.asked = request->asked,
-			.delivered = request->delivered,
-			.offset = request->offset,
-			.site = gn_totals_place(site),
-			.opening = request->opening,
-			.kind_and_ticks = ticks << 8 | kind,
-		});
+	event->begin = begin == UINT64_MAX ? gn_bare_ticks(gn_io_uses_counter) : begin;
+	event->asked = request->asked;
+	event->delivered = request->delivered;
+	event->offset = request->offset;
+	event->site = place;
+	event->opening = request->opening;
+	event->kind_and_ticks = ticks << 8 | kind;
+	gn_spool_add(&thread->events, sizeof(*event));
 }
 
 static inline void add_call(struct gn_io_thread *thread, const struct gn_io_call *call,
