@@ -48,9 +48,13 @@ static int write_unit(struct gn_spool *spool, const struct gn_spool_writer *writ
 		{.iov_base = head, .iov_len = spool->record_bytes},
 		{.iov_base = first, .iov_len = unit_bytes(spool) - spool->record_bytes},
 	};
+	int failed;
 
 	__builtin_memcpy(head, &written, sizeof(written));
-	return gn_mapped_file_write(&spool->file, parts, 2, offset_of(spool, state >> 32));
+	failed = gn_mapped_file_write(&spool->file, parts, 2, offset_of(spool, state >> 32));
+	if (!failed)
+		atomic_fetch_add_explicit(&spool->written, 1, memory_order_relaxed);
+	return failed;
 }
 
 int gn_spool_turn(struct gn_spool *spool, struct gn_spool_writer *writer)

@@ -30,7 +30,8 @@ struct gn_spool {
 	uint64_t begin;		/* of the first unit */
 	_Atomic uint64_t *tail; /* of the last one's end; in the file */
 	uint32_t record_bytes;
-	_Atomic int error; /* an errno: nothing is taken any more */
+	_Atomic int error;	  /* an errno: nothing is taken any more */
+	_Atomic uint64_t written; /* units, with system calls */
 };
 
 /* A thread's; zeros at first. */

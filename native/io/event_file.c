@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 
 #include "tick_rate.h"
 
@@ -84,6 +86,20 @@ void gn_io_events_close(void)
 	opened->flags |= GN_IO_EVENTS_CLOSED;
 	/* Threads that still run go on writing. */
 	gn_mapped_file_finish(&spool.file, tail, tail);
+}
+
+struct gn_io_own_writes gn_io_events_writes(void)
+{
+	const uint64_t calls = opened ? atomic_load(&spool.written) : 0;
+	struct gn_io_own_writes own = {
+		.calls = calls,
+		.bytes = calls * GN_SPOOL_RECORDS * sizeof(struct gn_io_event),
+	};
+	struct statfs status;
+
+	own.is_on_device =
+		calls && (statfs(spool.file.path, &status) || status.f_type != TMPFS_MAGIC);
+	return own;
 }
 
 void gn_io_events_forget(void)

@@ -65,6 +65,14 @@ void gn_io_events_open(void);
 /* At the process's end. */
 void gn_io_events_close(void);
 
+/* What the kernel counted of us among the process's writes. */
+struct gn_io_own_writes {
+	uint64_t calls, bytes;
+	int is_on_device; /* not in memory alone */
+};
+
+struct gn_io_own_writes gn_io_events_writes(void);
+
 /* In a child that was forked, before it opens its own. */
 void gn_io_events_forget(void);
 

@@ -211,6 +211,15 @@ def test_a_trace_has_a_limit_which_the_report_tells(tmp_path: Path) -> None:
     assert f"{lost} calls are missing" in " ".join(done.stdout.split())
 
 
+def test_what_the_trace_writes_is_not_the_programs(tmp_path: Path) -> None:
+    script = "import os\nfd = os.open('/dev/null', 1)\nfor i in range(60000): os.write(fd, b'x')\n"
+    (tmp_path / "work").mkdir()
+    record([sys.executable, "-c", script], tmp_path / "work", tmp_path / "r")
+    coverage = report(tmp_path)["coverage"]
+    assert coverage["is_complete"]
+    assert coverage["kernel_written"] == coverage["posix_written"] >= 60000
+
+
 def test_without_the_option_there_are_no_events(tmp_path: Path) -> None:
     environment = os.environ | {"GNOMON_IO_TRACE": str(1 << 26)}
     subprocess.run(
