@@ -12,7 +12,8 @@ from gnomon.model.array_types import Cells, Floats, Longs
 from gnomon.view.database import Tables
 from gnomon.view.open_run import OpenRun
 from gnomon.view.run_metadata import Dataset, positions
-from gnomon.view.sample_times import TimeSpan, intervals
+from gnomon.view.sample_times import intervals
+from gnomon.view.traced_time import TimeSpan
 
 
 def within(opened: OpenRun, begin_ns: int, end_ns: int) -> OpenRun:
