@@ -64,9 +64,12 @@ export function ioState(params: Params): IoState {
 /** The parameter of the chosen time: that of all views where the run has samples, which they can show parts of. */
 const timeParam = (run: Run): "window" | "iotime" => (run.sampledNs > 0 ? "window" : "iotime");
 
-export function ioWindow(run: Run, params: Params): TimeWindow | null {
+/** The chosen part of the run's time, null for all of it. */
+export function ioWindow(run: Run, params: Params, lengthNs: number): TimeWindow | null {
   const text = params[timeParam(run)];
-  return timeWindow(text === undefined ? {} : { window: text });
+  const chosen = timeWindow(text === undefined ? {} : { window: text });
+  const end = Math.min(chosen?.end ?? 0, lengthNs);
+  return chosen && chosen.begin < end ? { begin: chosen.begin, end } : null;
 }
 
 /** Show a part of the time, and of a file: null for all of it, absent for what is shown now. */

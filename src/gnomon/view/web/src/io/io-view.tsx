@@ -49,7 +49,7 @@ export function IoView(props: ViewProps) {
       </div>
     );
   }
-  return <TraceView {...props} trace={trace} state={state} window={ioWindow(run, params)} />;
+  return <TraceView {...props} trace={trace} state={state} window={ioWindow(run, params, trace.lengthNs)} />;
 }
 
 interface TraceProps extends ViewProps {

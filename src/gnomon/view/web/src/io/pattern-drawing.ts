@@ -31,14 +31,13 @@ export function markOf(plot: Plot, pattern: AccessPattern, at: number): Mark {
       y1: yOf(plot, offset + pattern.bytes[at]!),
     };
   }
-  const wide = plot.width / pattern.columns;
-  const high = plot.height / pattern.rows;
-  const bottom = plot.top + plot.height;
+  const each = (pattern.endNs - pattern.beginNs) / pattern.columns;
+  const high = (pattern.high - pattern.low) / pattern.rows;
   return {
-    x0: plot.left + pattern.first[at]! * wide,
-    x1: plot.left + (pattern.last[at]! + 1) * wide,
-    y0: bottom - pattern.lower[at]! * high,
-    y1: bottom - (pattern.upper[at]! + 1) * high,
+    x0: xOf(plot, pattern.beginNs + pattern.first[at]! * each),
+    x1: xOf(plot, pattern.beginNs + (pattern.last[at]! + 1) * each),
+    y0: yOf(plot, pattern.low + pattern.lower[at]! * high),
+    y1: yOf(plot, pattern.low + (pattern.upper[at]! + 1) * high),
   };
 }
 

@@ -96,16 +96,17 @@ export function PatternPanel(props: Props) {
   };
   const loaded = useLoaded(width > 0 ? `${id}/io/${JSON.stringify(query)}` : null, () => getAccessPattern(id, query));
   const pattern = loaded.value;
+  const fileEnd = pattern?.fileEnd ?? 1;
   const plot: Plot = useMemo(
     () => ({
       left: LEFT_PX, top: TOP_PX,
       width: Math.max(20, width - LEFT_PX - RIGHT_PX), height: Math.max(20, height - TOP_PX - BOTTOM_PX),
-      beginNs: pattern?.beginNs ?? time.begin, endNs: pattern?.endNs ?? time.end,
-      low: pattern?.low ?? 0, high: pattern?.high ?? 1,
+      // Of the window before it, until its own requests are here, they are where they would be.
+      beginNs: time.begin, endNs: time.end,
+      low: range?.low ?? 0, high: range?.high ?? fileEnd,
     }),
-    [width, height, pattern],
+    [width, height, time.begin, time.end, range?.low, range?.high, fileEnd],
   );
-  const fileEnd = Math.max(pattern?.fileEnd ?? 1, plot.high);
   const lit = under?.at ?? (pattern && chosen ? placeOf(pattern, chosen, file) : -1);
 
   const picture = useRef<HTMLCanvasElement>(null);
