@@ -265,6 +265,9 @@ int gn_totals_open_in_memory(const struct gn_totals_plan *plan);
 /* NULL: none is open. */
 struct gn_totals_header *gn_totals_header(void);
 
+/* Where it is; NULL: none is open, or it is in memory alone. */
+const char *gn_totals_path(void);
+
 /* All records so far and how many they are; others may be added meanwhile. NULL: none is open. */
 const union gn_totals_record *gn_totals_records(uint64_t *n);
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from gnomon.io.trace_options import TRACE_HELP, TRACE_MB_HELP, TRACE_MB_MOST
 from gnomon.launch.capability import Capability, Execution
+from gnomon.launch.options import Option, whole_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +24,11 @@ class Io(Capability):
     name = "io"
     title = "I/O: calls, time, bytes and access patterns by file, call site, size and process"
     knows_ranks = True
+    options = (
+        Option("trace", TRACE_HELP),
+        Option("trace-mb", TRACE_MB_HELP, "MB",
+               whole_number(1, TRACE_MB_MOST, f"{TRACE_MB_MOST} MB at most")),
+    )  # fmt: skip
 
     @property
     def report_parts(self) -> tuple[ReportPart, ...]:

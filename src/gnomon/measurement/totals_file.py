@@ -92,6 +92,7 @@ class TotalsFile(NamedTuple):
         name: what the kernel calls it.
         program: the path of what it executed.
         realtime_ns: when the file was made, in nanoseconds since 1970.
+        ticks: the same on the clock that times are of.
         rank: in MPI_COMM_WORLD, -1 where MPI was never up.
         n_ranks: of MPI_COMM_WORLD.
         world: what tells its MPI_COMM_WORLD from others of a run: its launcher's name for it, and
@@ -129,6 +130,7 @@ class TotalsFile(NamedTuple):
     name: str
     program: str
     realtime_ns: int
+    ticks: int
     rank: int
     n_ranks: int
     world: tuple[bool, str]
@@ -186,6 +188,7 @@ def read_totals(path: Path) -> TotalsFile:
         name=_text(header["name"]),
         program=_text(header["program"]),
         realtime_ns=int(header["realtime_ns"]),
+        ticks=int(header["ticks"]),
         rank=int(header["rank"]),
         n_ranks=int(header["n_ranks"]),
         world=(bool(flags & SPAWNED), _text(header["job"])),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gnomon.cli.commands import run as run_command
+from gnomon.io.trace_options import TRACE_HELP, TRACE_MB_HELP
 
 _DESCRIPTION = """\
 Record what a program does to its files, in every process: each call of POSIX and stdio, by
@@ -17,6 +18,7 @@ examples:
   gnomon io -- tar cf work.tar work
   gnomon io --name job -- mpirun -n 4 ./app
   gnomon report job io --by site
+  gnomon io --trace --name calls -- ./app && gnomon report calls events
 
 Then: gnomon report NAME io, gnomon view NAME. After a kill: gnomon repair NAME.
 Not seen: static programs, system calls made without the C library, io_uring. The report says
@@ -25,9 +27,13 @@ where the kernel counted more bytes than calls were seen to move."""
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon io`."""
-    return run_command.capability_parser(
+    p = run_command.capability_parser(
         "io", _DESCRIPTION, _EPILOG, without="counters,sections,samples,mpi"
     )
+    p.add_argument("--trace", dest="io:trace", action="store_const", const=True, help=TRACE_HELP)
+    p.add_argument("--trace-mb", dest="io:trace-mb", metavar="MB", help=TRACE_MB_HELP)
+    p.set_defaults(spelled={"io": {"trace": "--trace", "trace-mb": "--trace-mb"}})
+    return p
 
 
 def run(arguments: argparse.Namespace) -> int:
