@@ -12,6 +12,7 @@ import traced_runs
 from playwright.sync_api import Locator, Page, expect
 from traced_runs import CALLS, Call
 
+from browser.conftest import PROGRAMS, ran
 from browser.drawings import SVG
 from browser.pages import GNOMON, Opened, Served, comes_to, text, visit
 from browser.test_accessible import critical_faults
@@ -80,6 +81,16 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     traced_runs.write(folder / "none", [], [])
     runs = ["example", "job", "many", "small", "none"]
     with Opened([GNOMON, "view", *runs, "--no-browser"], folder) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Serve a run of a program that writes and reads a file of records, as it was recorded."""
+    folder = tmp_path_factory.mktemp("recorded")
+    ran(["cc", "-g", "-O1", "-o", "records", str(PROGRAMS / "records.c")], folder)
+    ran([GNOMON, "io", "--trace", "--name", "run", "--", "./records"], folder)
+    with Opened([GNOMON, "view", "run", "--no-browser"], folder) as opened:
         yield opened
 
 
@@ -345,6 +356,25 @@ def test_pictures_are_saved(page: Page, served: Served) -> None:
     with page.expect_download() as saved:
         page.get_by_role("button", name="as SVG").click()
     assert len(list(ET.parse(saved.value.path()).getroot().iter(f"{SVG}rect"))) > 20
+
+
+def test_a_real_program_is_drawn_as_it_ran(page: Page, recorded: Served) -> None:
+    visit(page, recorded, "#/io")
+    expect(page.locator(".io-panel figcaption")).to_contain_text("records.dat300 requests")
+    found = sums(page)
+    assert found["requests"] == ["200", "100"]
+    # Its first read goes back to the begin of the file, and so does each backward one.
+    assert found["backward"] == ["50.5 %", "0 %"]
+    calls = [text(row) for row in page.locator(".io-sites tbody tr").all()]
+    source = (PROGRAMS / "records.c").read_text(encoding="utf-8").splitlines()
+    lines = [nth for nth, line in enumerate(source, 1) if re.search(r"(read|write)\(fd", line)]
+    for name, line in zip(("write", "read", "read"), lines, strict=True):
+        assert any(call.startswith(f"{name} records.c:{line} ") for call in calls), calls
+    plot = page.locator("canvas.io-plot")
+    plot.focus()
+    page.keyboard.press("N")
+    expect(page.locator(".io-request")).to_contain_text("at offset0 B")
+    expect(page.locator(".io-request")).to_contain_text("read_backward")
 
 
 def test_dark_colours_can_be_read(page: Page, served: Served) -> None:

@@ -126,7 +126,7 @@ function TotalsTables({ totals, onSource }: { totals: CallTotals; onSource: Tota
   const rows: readonly (readonly [string, string, readonly [string, string]])[] = [
     ["requests", "reads and writes", ofBoth((one) => formatNumber(one.requests))],
     ["bytes", "that were moved", ofBoth((one) => none(one.requests, formatQuantity(one.bytes, "bytes")))],
-    ["asked for", "bytes that were to be moved", ofBoth((one) => (one.asked > one.bytes ? formatQuantity(one.asked, "bytes") : ""))],
+    ["asked for", "bytes that were to be moved", ofBoth((one) => (one.asked > one.bytes * 1.001 ? formatQuantity(one.asked, "bytes") : ""))],
     ["failed", "requests that moved nothing", ofBoth((one) => none(one.failed, formatNumber(one.failed)))],
     ["mean size", "bytes of a request", ofBoth((one) => none(one.requests, formatQuantity(one.bytes / one.requests, "bytes")))],
     ["rate", "bytes in the shown time", ofBoth((one) => none(one.bytes, formatQuantity(one.bytes / elapsed, "bytes/s")))],

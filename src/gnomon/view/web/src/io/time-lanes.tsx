@@ -31,7 +31,9 @@ export function TimeLanes(props: Props) {
   const shown = run.sampledNs > 0 ? sampledMetrics(props) : [];
   return (
     <div class="io-lanes" role="group" aria-label="beside the requests, over the same time">
-      {shown.length > 0 && <SampleLane {...props} shown={shown} />}
+      {shown.map((one) => (
+        <SampleLane {...props} key={one.metric.metric} shown={one} />
+      ))}
       <CallLane {...props} kind="io" lane="bytes" title="bytes" />
       <CallLane {...props} kind="io" lane="seconds" title="in I/O calls" />
       {run.tracedCalls.includes("mpi") && <CallLane {...props} kind="mpi" lane="seconds" title="in MPI" />}
@@ -55,28 +57,28 @@ function sampledMetrics(props: ViewProps): ShownMetric[] {
 
 const bins = (room: number) => Math.max(64, Math.floor((room - RIGHT_PX) / 64) * 64);
 
-function SampleLane(props: Props & { readonly shown: readonly ShownMetric[] }) {
+function SampleLane(props: Props & { readonly shown: ShownMetric }) {
   const { run, time, width, left, shown } = props;
   const query = { bins: bins(width - left), begin: Math.floor(time.begin), end: Math.ceil(time.end) };
-  const key = `${run.id}/lane/${shown.map((one) => one.metric.metric).join(",")}/${JSON.stringify(query)}`;
-  const loaded = useLoaded(key, () =>
-    Promise.all(shown.map(({ metric }) => getActivity(run.id, { metric: metric.metric, ...query }))),
+  const { metric } = shown;
+  const loaded = useLoaded(`${run.id}/lane/${metric.metric}/${JSON.stringify(query)}`, () =>
+    getActivity(run.id, { metric: metric.metric, ...query }),
   );
-  const activities: readonly Activity[] | null = loaded.value;
-  const most = activities ? mostActive(activities) : 0;
-  const note = most > 0 ? busyText(most, shown[0]!.metric, (query.end - query.begin) / query.bins).replace(" at once", "") : "";
+  const activity: Activity | null = loaded.value;
+  const most = activity ? mostActive([activity]) : 0;
+  const note = most > 0 ? busyText(most, metric, (query.end - query.begin) / query.bins).replace(" at once", "") : "";
   return (
     <LaneBox
       {...props}
-      title={shown.map((one) => (one.isWaiting ? "waiting" : one.metric.name)).join(", ")}
+      title={shown.isWaiting ? "waiting" : metric.name}
       note={note}
       paint={(pen, size) => {
-        if (!activities) return;
+        if (!activity) return;
         pen.translate(left, 0);
-        paintActivity(pen, activities, shown, size);
+        paintActivity(pen, [activity], [shown], size);
         pen.translate(-left, 0);
       }}
-      drawn={activities}
+      drawn={activity}
     />
   );
 }
