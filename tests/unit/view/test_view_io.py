@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+import duckdb
 import numpy as np
 import pytest
 import traced_runs
@@ -22,6 +23,12 @@ RANKS, COUNT = 5, 3000
 STREAMS = ("fread", "fwrite")
 FILES = ("/data/matrix.bin", "/data/Log", "/tmp/scratch")
 LENGTH = 1_000_000
+
+
+HINTS: tuple[tuple[str, Any], ...] = (
+    ("1/io", contract.CallTrace), ("1/io/files", contract.TracedFiles),
+    ("1/io/rates", contract.CallRates), ("1/io/sums", contract.CallTotals), ("1", contract.Run),
+)  # fmt: skip
 
 
 class Part(NamedTuple):
@@ -335,14 +342,13 @@ def test_calls_before_the_first_sample_begin_the_time(tmp_path: Path) -> None:
 
 
 def test_answers_are_of_their_types(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    hints: tuple[tuple[str, Any], ...] = (
-        ("1/io", contract.CallTrace), ("3/io", contract.CallTrace),
-        ("1/io/files", contract.TracedFiles), ("1/io/pattern?file=0", contract.AccessPattern),
-        ("1/io/pattern?file=99", contract.AccessPattern), ("1/io/rates", contract.CallRates),
-        ("1/io/sums", contract.CallTotals), ("1/io/sums?file=99", contract.CallTotals),
-        ("1/io/rates?file=99", contract.CallRates),
+    hints = (
+        ("3/io", contract.CallTrace), ("1/io/pattern?file=0", contract.AccessPattern),
+        ("1/io/pattern?file=99", contract.AccessPattern),
+        ("1/io/sums?file=99", contract.CallTotals), ("1/io/rates?file=99", contract.CallRates),
+        ("1/io/rates?by=file", contract.CallRates),
     )  # fmt: skip
-    for address, hint in hints:
+    for address, hint in (*HINTS, *hints):
         path, _, query = address.partition("?")
         found = answer(client, path, **dict(part.split("=") for part in query.split("&") if part))
         assert list(faults(found, hint)) == [], address
@@ -365,3 +371,39 @@ def test_answers_are_of_their_types(client: Client, monkeypatch: pytest.MonkeyPa
 def test_what_is_asked_wrongly_is_refused(client: Client, address: str, why: str) -> None:
     reply = client.ask(f"/api/runs/{address}")
     assert (reply.status, why in reply.json["error"]) == (400, True), reply.body
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        "9223372036854775807 AS start_ns", "-9223372036854775808 AS start_ns",
+        "9223372036854775807 AS duration_ns", "-5 AS duration_ns",
+        "9223372036854775807 AS file_offset", "-9223372036854775808 AS file_offset",
+        "9223372036854775807 AS bytes, 9223372036854775807 AS asked", "-7 AS bytes, -7 AS asked",
+        "2147483647 AS location", "-3 AS path", "2147483647 AS path", "-2 AS file",
+        "2147483647 AS file", "2147483647 AS region", "'both' AS access",
+        "9223372036854775807 AS opening", "NULL AS start_ns", "NULL AS region, NULL AS access",
+    ],
+)  # fmt: skip
+def test_answers_of_damaged_tables_are_of_their_types(tmp_path: Path, nonsense: str) -> None:
+    calls = [call for call in ALL if call.file < 2][:60]
+    events = traced_runs.write(tmp_path / "run", calls, FILES, ranks=RANKS) / "events.parquet"
+    damaged = tmp_path / "damaged.parquet"
+    duckdb.sql(
+        f"COPY (SELECT * FROM '{events}' UNION ALL SELECT * REPLACE ({nonsense}) FROM "
+        f"(SELECT * FROM '{events}' LIMIT 40)) TO '{damaged}' (FORMAT parquet)"
+    )
+    damaged.replace(events)
+    session = Session()
+    session.open([str(tmp_path / "run")])
+    with serving(session) as client:
+        for address, hint in HINTS:
+            assert list(faults(answer(client, address), hint)) == [], address
+        files = answer(client, "1/io/files")["files"]
+        assert {0, 1} <= {one["file"] for one in files}
+        for one in files:
+            found = answer(client, "1/io/pattern", file=one["file"])
+            assert list(faults(found, contract.AccessPattern)) == []
+            assert np.isfinite(found["offset"]).all()
+            assert np.isfinite(found["start"]).all()
+        assert np.isfinite(answer(client, "1/io/rates")["read"]).all()
