@@ -316,6 +316,10 @@ def test_a_window_is_the_same_in_all_views(page: Page, served: Served) -> None:
     page.wait_for_selector(".window-bar")
     expect(page.locator(".window-bar")).to_contain_text("0 ns to")
     bands = page.locator(".activity")
+    # Calls have times, too: the picture is of those within the window.
+    page.select_option("[aria-label=metric]", "I/O time")
+    expect(bands).to_have_count(2)
+    page.select_option("[aria-label=metric]", "CPU time")
     expect(bands).to_have_count(3)
     expect(bands.nth(1)).to_contain_text("I/O up to")
     expect(bands.nth(2)).to_contain_text("MPI up to 4 at once")

@@ -16,6 +16,7 @@ from gnomon.io import calls, io_metrics
 from gnomon.model.array_types import Ints
 from gnomon.mpi import mpi_metrics
 from gnomon.named_tuple import NamedTuple
+from gnomon.view.database import Arrays
 from gnomon.view.open_run import OpenRun
 from gnomon.view.run_metadata import Location, positions
 from gnomon.view.traced_time import LASTS_MOST_NS, LATEST_NS, TimeSpan, traced_time
@@ -33,7 +34,7 @@ class Selection(NamedTuple):
 
     Attributes:
         kind: one of `KINDS`.
-        layer: one of `LAYERS`, of calls on files.
+        layer: one of `LAYERS`, of calls on files; "" for both.
         file: number of the only file that is wanted, -1 for all.
         locations: numbers of the only locations that are wanted; () for all.
     """
@@ -99,7 +100,7 @@ def calls_query(opened: OpenRun, wanted: Selection) -> str:
     origin = trace_time(opened).begin_ns
     streams = ", ".join(f"'{name}'" for name in sorted(_stream_calls()))
     which = f"kind = '{wanted.kind}'"
-    if wanted.kind == IO:
+    if wanted.kind == IO and wanted.layer:
         is_stream = f"COALESCE(name, '') IN ({streams})"
         which += f" AND {is_stream}" if wanted.layer == calls.STDIO else f" AND NOT {is_stream}"
     conditions = [f"region IN (SELECT region FROM regions WHERE {which})"]
@@ -126,6 +127,56 @@ def calls_query(opened: OpenRun, wanted: Selection) -> str:
             FROM events WHERE {" AND ".join(conditions)} AND location IS NOT NULL
             AND start_ns BETWEEN 0 AND {LATEST_NS}
         )"""
+
+
+def timed_metrics(opened: OpenRun) -> dict[str, int]:
+    """Return the metrics of calls whose values are known of any part of the time, with numbers.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    if IO not in traced_kinds(opened):
+        return {}
+    return {one.name: one.metric for one in opened.data.metrics if one.name in _VALUES}
+
+
+def values_within(opened: OpenRun, span: TimeSpan) -> Arrays:
+    """Return what calls on files come to within a part of the run's time, by path.
+
+    What a call moves is spread evenly over the time that it takes.
+
+    Returns:
+        repetition, location and path of each row; metric, a number of those of the run that it is
+        of; n, how many calls; own, the value.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    queries = [
+        f"SELECT repetition, location, path, CAST({number} AS INTEGER) AS metric, COUNT(*) AS n, "
+        f"SUM({_VALUES[name][0]} * share) AS own FROM inside WHERE {_VALUES[name][1]} GROUP BY ALL"
+        for name, number in timed_metrics(opened).items()
+    ]
+    if not queries:
+        return {}
+    share = (
+        f"CASE WHEN e > b THEN (LEAST(e, {span.end_ns}) - GREATEST(b, {span.begin_ns})) / "
+        "CAST(e - b AS DOUBLE) ELSE 1.0 END"
+    )
+    return opened.data.tables.arrays(
+        f"WITH inside AS (SELECT *, {share} AS share "
+        f"FROM ({calls_query(opened, Selection(layer=''))}) WHERE path >= 0 "
+        f"AND b < {span.end_ns} AND (e > {span.begin_ns} OR b >= {span.begin_ns})) "
+        f"{' UNION ALL '.join(queries)} ORDER BY ALL"
+    )
+
+
+_VALUES = {
+    io_metrics.TIME: ("CAST(e - b AS DOUBLE)", "TRUE"),
+    io_metrics.ASKED: ("CAST(asked AS DOUBLE)", "is_read OR is_write"),
+    io_metrics.DELIVERED: ("CAST(bytes AS DOUBLE)", "is_read OR is_write"),
+}
+"""Metrics of calls, what each of these has of them, and which have any."""
 
 
 def _stream_calls() -> set[str]:

@@ -16,6 +16,7 @@ from traced_runs import CALLS, Call
 from view_runs import ranks
 from view_server import Client, serving
 
+from gnomon.io import io_metrics
 from gnomon.view import access_pattern, contract
 from gnomon.view.session import Session
 
@@ -407,3 +408,24 @@ def test_answers_of_damaged_tables_are_of_their_types(tmp_path: Path, nonsense: 
             assert np.isfinite(found["offset"]).all()
             assert np.isfinite(found["start"]).all()
         assert np.isfinite(answer(client, "1/io/rates")["read"]).all()
+
+
+def test_a_window_of_samples_has_what_calls_come_to_within_it(client: Client) -> None:
+    begin, end = 5_200_000, 5_700_000
+    of_window = f"/api/runs/2@{begin}-{end}"
+    metrics = {one["name"]: one["metric"] for one in client.ask(f"{of_window}/metrics").json}
+    assert set(metrics) == {io_metrics.TIME, io_metrics.DELIVERED, "CPU time"}
+    header, tree = client.ask(f"{of_window}/tree?by=region").arrays
+    names = [header["strings"][at] for at in tree["name"].tolist()]
+    for metric, unit in ((io_metrics.TIME, 1.0), (io_metrics.DELIVERED, None)):
+        _, values = client.ask(f"{of_window}/values?by=region&metric={metrics[metric]}").arrays
+        wanted = dict.fromkeys(CALLS, 0.0)
+        for call in ALL:
+            first, last = call.start + 5_000_000, call.start + 5_000_000 + call.duration
+            inside = max(0, min(last, end) - max(first, begin))
+            share = inside / call.duration if call.duration else float(begin <= first < end)
+            wanted[call.name] += share * (call.duration if unit else call.bytes or 0)
+        for name, value in wanted.items():
+            told = values["inclusive"][names.index(name)]
+            assert np.nan_to_num(told) == pytest.approx(value), (metric, name)
+        assert values["inclusive"][0] == pytest.approx(sum(wanted.values()))

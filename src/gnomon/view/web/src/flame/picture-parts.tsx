@@ -29,18 +29,21 @@ export interface PaneProps extends ViewProps {
  */
 export function ActivityOf({ run, shown, chosen, state }: PaneProps) {
   const { params } = useRoute();
-  if (run.sampledNs <= 0 || !shown.every((metric) => metric.sampleWeight !== null || metric === chosen.waiting)) return null;
+  if (run.sampledNs <= 0) return null;
+  const isSampled = shown.every((metric) => metric.sampleWeight !== null || metric === chosen.waiting);
   const band = { id: wholeId(run.id), window: timeWindow(params), onWindow: setTimeWindow };
   return (
     <>
-      <ActivityBand
-        {...band}
-        sampledNs={run.sampledNs}
-        metrics={shown.map((metric) => ({ metric, isWaiting: metric === chosen.waiting }))}
-        location={state.location}
-      />
-      {CALL_KINDS.filter((kind) => run.tracedCalls.includes(kind)).map((kind) => (
-        <CallsBand key={kind} {...band} kind={kind} lengthNs={run.sampledNs} hasAxis={false} />
+      {isSampled && (
+        <ActivityBand
+          {...band}
+          sampledNs={run.sampledNs}
+          metrics={shown.map((metric) => ({ metric, isWaiting: metric === chosen.waiting }))}
+          location={state.location}
+        />
+      )}
+      {CALL_KINDS.filter((kind) => run.tracedCalls.includes(kind)).map((kind, nth) => (
+        <CallsBand key={kind} {...band} kind={kind} lengthNs={run.sampledNs} hasAxis={!isSampled && nth === 0} />
       ))}
     </>
   );
