@@ -12,10 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from time import sleep
+from typing import Any
 
 import pytest
 from commands import GNOMON
-from corpus import Program
+from corpus import C_PROGRAMS, Program
+from counted_io import report
+from strace_counts import Tally
 from traced_calls import event_rows, gnomon_calls, record, strace_calls
 
 from gnomon.io.event_file import WRITE, event_path, read_event_file
@@ -25,7 +28,7 @@ LIBRARY = Path(sys.modules["gnomon"].__path__[0]) / "io" / "libgnomon_io.so"
 KILLS = 30
 
 
-def events_of(folder: Path, run: str, *command: str | Path) -> list[dict[str, object]]:
+def events_of(folder: Path, run: str, *command: str | Path) -> list[dict[str, Any]]:
     """Run a command in a new folder and return the events of its run."""
     (folder / "work").mkdir()
     record(command, folder / "work", folder / run)
@@ -76,6 +79,25 @@ def test_forked_and_executed_programs_have_their_own_events(
         counted = {row["pid"]: row["calls"] for row in json.loads(done.stdout)["rows"]}
         assert len(counted) > 1 or name in ("exec_chain", "vforked")
         assert Counter(row["pid"] for row in rows) == counted
+
+
+@pytest.mark.parametrize("program", [*map("{}.c".format, C_PROGRAMS), "python_files.py"])
+def test_events_add_up_to_what_was_counted(
+    program: str, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    rows = events_of(tmp_path, "r", *Program(program).command(compiled))
+    sums: dict[tuple[str, str], Tally] = {}
+    for row in rows:
+        key = (row["file"] or "(none)", row["region"])
+        tally = Tally(1, row["asked"] or 0, row["bytes"] or 0)
+        sums[key] = sums.get(key, Tally()).plus(tally)
+    counted = {
+        (file["path"], own["name"]): Tally(own["calls"], own["bytes_asked"], own["bytes"])
+        for file in report(tmp_path)["files"]
+        for own in file["operations"]
+    }
+    assert sums == counted
+    assert all(row["duration_ns"] >= 0 and row["start_ns"] >= 0 for row in rows)
 
 
 def test_open_files_are_told_apart(tmp_path: Path) -> None:
@@ -154,9 +176,9 @@ def test_a_killed_program_leaves_every_event_that_was_complete(
                 for offset in events.records["offset"][events.kinds == WRITE].tolist()
             ]
             for first in (0, 1 << 40):
-                own = [offset for offset in offsets if first <= offset < first + (1 << 40)]
-                assert own == list(range(first, first + 8 * len(own), 8))
-                lengths.append(len(own))
+                of_thread = [one for one in offsets if first <= one < first + (1 << 40)]
+                assert of_thread == list(range(first, first + 8 * len(of_thread), 8))
+                lengths.append(len(of_thread))
     # Some were killed before, some after what a thread has mapped was full.
     assert max(lengths) > 1023
 

@@ -239,7 +239,9 @@ def test_damage_of_any_kind_is_read_or_refused(recorded: Recorded, tmp_path: Pat
         tables = list(collected.tables)
         numbers = {table.schema.name: len(table) for table in tables}
         assert numbers["profile"]
-        assert ("events" in numbers) is not any("cannot be read" in w for w in collected.warnings)
+        is_refused = any("cannot be read" in warning for warning in collected.warnings)
+        # Without a header a process was killed before it had any.
+        assert ("events" in numbers) is (any(events[:8]) and not is_refused)
         for table in tables:
             if table.schema.name != "events":
                 continue
