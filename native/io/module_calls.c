@@ -28,7 +28,7 @@ int gn_io_has_modules;
 
 /* Whose files these are. A child of vfork(2) has the same memory and another number. */
 static pid_t owner;
-static pid_t shown_in; /* the last such child, before which all that was written was written */
+static _Atomic pid_t child; /* the last that changed descriptors; 0: its parent did since */
 
 /* --- the process ------------------------------------------------------------------------------ */
 
@@ -87,13 +87,20 @@ static int is_child(void)
 {
 	const pid_t pid = here();
 
-	if (pid == owner)
+	if (pid == owner) {
+		atomic_store(&child, 0);
 		return 0;
-	if (shown_in != pid) {
-		shown_in = pid;
-		gn_mio_files_show(0);
 	}
+	if (atomic_exchange(&child, pid) != pid)
+		gn_mio_files_show(0);
 	return 1;
+}
+
+/* Whether it has changed descriptors: those of its parent's files may be other ones there. */
+static int is_changed_child(void)
+{
+	return __builtin_expect(atomic_load_explicit(&child, memory_order_relaxed) != 0, 0) &&
+	       is_child();
 }
 
 void gn_io_module_spawn(int gets_all)
@@ -172,8 +179,11 @@ static void unlock(struct gn_mio_file *file, int fd)
 #define WITH_FILE(fd, result, type, CALL, NESTED)                                                  \
 	do {                                                                                       \
 		int error;                                                                         \
-		struct gn_mio_file *file = gn_mio_file_lock(fd, &error);                           \
+		struct gn_mio_file *file;                                                          \
                                                                                                    \
+		if (is_changed_child())                                                            \
+			return 0;                                                                  \
+		file = gn_mio_file_lock(fd, &error);                                               \
 		if (error) {                                                                       \
 			NESTED;                                                                    \
 		}                                                                                  \
