@@ -543,6 +543,15 @@ void gn_io_expose(int fd)
 	gn_io_work_end(&work);
 }
 
+void gn_io_expose_stream(FILE *stream)
+{
+	const int before = errno;
+
+	if (stream && gn_mio_has_files())
+		gn_io_expose(fileno_unlocked(stream));
+	errno = before;
+}
+
 void gn_io_expose_list(struct aiocb *const list[], int n)
 {
 	for (int i = 0; i < n; i++)

@@ -14,6 +14,7 @@ POSIX, STDIO = "posix", "stdio"
 
 _DECLARATION = re.compile(r"^(?P<result>.*?[ *])(?P<name>\w+)\((?P<parameters>.*)\)$")
 _OF_PATH = re.compile(r"gn_io_named\(&call, (\w+), (\w+),")
+_OF_STREAM = re.compile(r"gn_io_stream_(?:moved|used|flushed|sought)\(&call, (\w+),")
 _PARAMETER_NAME = re.compile(r"\(\*(\w+)\)|(\w+)(?:\[\w*\])?$")
 
 
@@ -117,18 +118,20 @@ def _call(entry: dict[str, object]) -> Call:
         then=then,
         next=str(entry.get("next", "")),
         missing=str(entry.get("missing", "")),
-        shows=str(entry.get("shows", _shown_path(then, group))),
+        shows=str(entry.get("shows", _shown(then, group))),
         modules=str(entry.get("modules", "")),
         settles=tuple(map(str, settles)) if isinstance(settles, list) else (),
         after=str(entry.get("after", "")),
     )
 
 
-def _shown_path(then: str, group: str) -> str:
-    """Return that the path is shown which a call is of, "" for one that is of none."""
-    match = _OF_PATH.match(then)
-    changes = int(group == "size")
-    return f"gn_io_show({match[1]}, {match[2]}, {changes})" if match else ""
+def _shown(then: str, group: str) -> str:
+    """Return what modules do for the path or stream that a call is of, "" for one that has none."""
+    if match := _OF_PATH.match(then):
+        changes = int(group == "size")
+        return f"gn_io_show({match[1]}, {match[2]}, {changes})"
+    match = _OF_STREAM.match(then)
+    return f"gn_io_expose_stream({match[1]})" if match else ""
 
 
 def _split(parameters: str) -> list[str]:
