@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gnomon.io.darshan_log.reader import DarshanReader
 from gnomon.launch.capability import Capability, Execution
 
 TYPE_CHECKING = False
@@ -22,6 +23,7 @@ class Io(Capability):
     name = "io"
     title = "I/O: calls, time, bytes and access patterns by file, call site, size and process"
     knows_ranks = True
+    readers = (DarshanReader(),)
 
     @property
     def report_parts(self) -> tuple[ReportPart, ...]:

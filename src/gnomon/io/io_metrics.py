@@ -12,8 +12,13 @@ CALL, FILE, SIZE, ACCESS, FILE_SIZE = "io", "io_file", "io_size", "io_access", "
 """Kinds of regions: `CALL` is a call, by the line that makes it. Of the others a root is a file
 with calls below it (`FILE`), with `READS` and `WRITES` (`ACCESS`) or with sizes of these
 (`FILE_SIZE`), or a call with sizes below it (`SIZE`)."""
-READS, WRITES = "reads", "writes"
+READS, WRITES, BOTH = "reads", "writes", "reads and writes"
+"""`BOTH` is of runs of others that do not know of which something was."""
 
+CALLS, CALLS_BY_FILE, CALLS_BY_SIZE = "I/O calls", "I/O calls by file", "I/O calls by size"
+COUNTS_BY_FILE_SIZE = "I/O calls by file and size"
+"""How many there were, of runs of others that do not know the time of each: Gnomon's own have the
+number beside the time."""
 TIME = "I/O time"
 """Nanoseconds in calls; `calls` of its rows are how many these were."""
 ASKED, DELIVERED = "I/O bytes asked", "I/O bytes"
