@@ -84,5 +84,6 @@ def run(arguments: argparse.Namespace) -> int:
     # Files of Gnomon's have the notes of the run that they were made of.
     notes = [] if head["imported"]["format"] in _OWN else head["warnings"]
     for note in notes:
-        print("\n".join(filled(f"gnomon: note: {printable(note)}", WIDTH)), file=sys.stderr)
+        lines = filled(f"gnomon: note: {printable(note)}", WIDTH, "", "  ")
+        print("\n".join(lines), file=sys.stderr)
     return 0

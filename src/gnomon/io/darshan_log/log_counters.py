@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from gnomon.io.darshan_log.log_content import Counters
 
 MEASURES = (
-    Measure(io_metrics.CALLS, "", "calls on files that succeeded"),
     Measure(io_metrics.TIME, "ns", "in calls on files: of threads at once, once"),
     Measure(io_metrics.DELIVERED, "bytes", "what calls on files moved"),
+    Measure(io_metrics.CALLS, "", "calls on files that succeeded"),
     Measure(io_metrics.LONGEST, "ns", "the longest call", aggregation=Aggregation.MAX),
-    Measure(io_metrics.CALLS_BY_FILE, "", "calls on files that succeeded, by file"),
     Measure(io_metrics.TIME_BY_FILE, "ns", "in calls on files, by file"),
     Measure(io_metrics.DELIVERED_BY_FILE, "bytes", "what calls moved, by file"),
+    Measure(io_metrics.CALLS_BY_FILE, "", "calls on files that succeeded, by file"),
     Measure(io_metrics.CALLS_BY_SIZE, "", "reads and writes by how much they moved"),
     Measure(io_metrics.COUNTS_BY_FILE_SIZE, "", "reads and writes, by file and size"),
     Measure(io_metrics.FORWARD, "", "requests beyond the byte behind the last one of the file"),
