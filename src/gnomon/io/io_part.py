@@ -69,6 +69,11 @@ _FILE_KEYS = (
     Key("sizes", "rows", "requests by size", rows=_SIZE_KEYS),
     Key("operations", "rows", "its calls, those with most time first", rows=_OPERATION_KEYS),
 )  # fmt: skip
+_MPI_IO_KEYS = (
+    Key("path", "string", "of the file"),
+    Key("name", "string", "kind of calls of MPI-IO: collective writes, ..."),
+    CALLS, _BYTES, _SECONDS,
+)  # fmt: skip
 _COVERAGE_KEYS = (
     Key("processes", "integer", "with calls that were seen"),
     Key("counted", "integer", "of these, whose counts of the kernel are known: not of killed ones"),
@@ -126,7 +131,7 @@ class IoCalls(NamedTuple):
     argument: str = ""
     options: frozenset[str] = frozenset(("top",))
     keys: tuple[Key, ...] = _KEYS
-    lists: Mapping[str, tuple[Key, ...]] = {"files": _FILE_KEYS}
+    lists: Mapping[str, tuple[Key, ...]] = {"files": _FILE_KEYS, "mpi_io": _MPI_IO_KEYS}
     objects: Mapping[str, tuple[Key, ...]] = {"coverage": _COVERAGE_KEYS}
 
     def is_in(self, run: Run) -> bool:
@@ -180,7 +185,10 @@ class IoCalls(NamedTuple):
         return PartData(
             _summary_rows(files, coverage),
             {"coverage": _coverage_row(coverage)},
-            {"files": map(_file_row, files)},
+            {
+                "files": map(_file_row, files),
+                "mpi_io": (own._asdict() for own in sums.mpi_io()),
+            },
         )
 
 

@@ -16,11 +16,13 @@ from gnomon.io.io_values import (
     SizeSum,
     total,
 )
+from gnomon.io.mpi_io_sums import MpiIoSums
 from gnomon.measurement.size_classes import size_order
 from gnomon.store.call_sums import CALLS, IS_VALUE, NS, VALUE, CallSums, sql_texts
 from gnomon.store.site_places import described
 
 if TYPE_CHECKING:
+    from gnomon.io.mpi_io_sums import MpiIoCalls
     from gnomon.store.run_queries import RunQueries
 
 _PROCESSES = "p.location IN (SELECT location FROM locations WHERE kind IN ('process', 'command'))"
@@ -43,7 +45,7 @@ class IoSums(CallSums):
     @property
     def is_there(self) -> bool:
         """Whether the run has calls on files."""
-        return self._has(names.TIME) or self._has(names.CALLS)
+        return any(map(self._has, (names.TIME, names.CALLS, names.MPI_IO_CALLS)))
 
     @property
     def has_sites(self) -> bool:
@@ -247,6 +249,10 @@ class IoSums(CallSums):
         return sorted(
             processes, key=lambda one: (-(one.seconds or 0.0), one.repetition, one.location)
         )
+
+    def mpi_io(self) -> list[MpiIoCalls]:
+        """Return what is known of MPI-IO, by file and kind of call."""
+        return MpiIoSums(self._run, names.COMPONENT).calls()
 
     # --- coverage ---------------------------------------------------------------------------------
 

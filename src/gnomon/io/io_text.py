@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from gnomon.io.io_sums import IoSums
     from gnomon.io.io_values import Coverage, File, Process, Site, SizeSum
+    from gnomon.io.mpi_io_sums import MpiIoCalls
 
 SHOWN = 10
 """Files and sites of the whole screen."""
@@ -34,6 +35,10 @@ def screen(sums: IoSums, width: int, top: int) -> Iterator[str]:
     else:
         yield "calls with most time"
         yield from operation_lines(operations_of(files), width, top)
+    mpi_io = sums.mpi_io()
+    if mpi_io:
+        yield "calls of MPI-IO, which made some of these"
+        yield from mpi_io_lines(mpi_io, width, top)
     sizes = ((own.size, own.calls, own.bytes, own.seconds) for own in sums.by_size())
     bars = size_bars(sizes, width)
     if bars:
@@ -175,6 +180,19 @@ def site_label(site: Site) -> str:
     text = " ".join(part for part in (place.routine, "in", place.function, where) if part)
     caller = f" ← {place.callers[0]}" if place.callers else ""
     return text + caller
+
+
+def mpi_io_lines(calls: Sequence[MpiIoCalls], width: int, top: int) -> list[str]:
+    """Return calls of MPI-IO by file."""
+    room = max(width - _COLUMNS_BESIDE_PATH, _PATH_LEAST)
+    rows = [
+        (
+            ABSENT if own.seconds is None else quantity(own.seconds, "s"), _number(own.calls),
+            _bytes(own.bytes), own.name, short_path(own.path, room),
+        )
+        for own in (calls[:top] if top else calls)
+    ]  # fmt: skip
+    return table(("time", "calls", "moved", "call", "file"), rows, width, len(calls))
 
 
 def size_lines(sizes: Sequence[SizeSum], width: int, top: int) -> list[str]:

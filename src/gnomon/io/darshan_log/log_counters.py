@@ -12,6 +12,8 @@ import numpy as np
 
 from gnomon.io import io_metrics
 from gnomon.io.calls import OTHERS, STREAM_OTHERS, STREAM_WRITES_AND_FLUSHES, WRITES_AND_SYNCS
+from gnomon.io.darshan_log import mpi_io_counters
+from gnomon.io.darshan_log.log_values import RecordCounters, Values
 from gnomon.measurement.call_rows import Measure
 from gnomon.model.metric import Aggregation
 from gnomon.model.value import How
@@ -48,18 +50,20 @@ MEASURES = (
         io_metrics.END, "bytes", "the offset that requests reached", aggregation=Aggregation.MAX
     ),
     Measure(io_metrics.OPENS, "", "descriptors that were opened"),
+    *mpi_io_counters.MEASURES,
 )  # fmt: skip
 """The metrics of such a run: what Darshan does not know is none of them."""
 NUMBERS = {measure.name: number for number, measure in enumerate(MEASURES)}
 KNOWN_ZEROS = (io_metrics.TIME, io_metrics.TIME_BY_FILE, io_metrics.FORWARD, io_metrics.UNALIGNED)
 """Metrics that have rows of 0, too."""
-UNKNOWN_WHERE_ABSENT = (*KNOWN_ZEROS, io_metrics.BACKWARD)
+UNKNOWN_WHERE_ABSENT = (
+    *KNOWN_ZEROS, io_metrics.BACKWARD, io_metrics.MPI_IO_TIME, io_metrics.MPI_IO_BYTES,
+)  # fmt: skip
 """Metrics of which a path without a value may have some."""
 NOT_CARRIED_OVER = (
     "strides, common sizes of accesses, turns between reads and writes, alignment in memory, modes "
     "of files, times of first and last calls, fastest and slowest rank"
 )
-_NS = 1e9
 _SIZES = {
     "0_100": "up to 100 bytes", "100_1K": "up to 1 KiB", "1K_10K": "up to 10 KiB",
     "10K_100K": "up to 100 KiB", "100K_1M": "up to 1 MiB", "1M_4M": "up to 4 MiB",
@@ -67,24 +71,6 @@ _SIZES = {
     "1G_PLUS": "more than 1 GiB",
 }  # fmt: skip
 """Darshan's classes, the smallest first: of bytes that were moved."""
-
-
-class Values(NamedTuple):
-    """Values of a metric, one for each record of a module.
-
-    Attributes:
-        metric: its name.
-        kind: of the region: one of `io_metrics`.
-        child: what stands below the file, the call or the program.
-        values: -1 where they are not known, 0 where there is none.
-        owner: the region above, "" for the file of each record.
-    """
-
-    metric: str
-    kind: str
-    child: str
-    values: NDArray[np.float64]
-    owner: str = ""
 
 
 class _Module(NamedTuple):
@@ -115,27 +101,16 @@ _STDIO = _Module(
 MODULES = {"POSIX": _POSIX, "STDIO": _STDIO}
 
 
-class ModuleValues:
+class ModuleValues(RecordCounters):
     """The values of a module's records."""
 
     def __init__(self, name: str, counters: Counters, n_processes: int) -> None:
         """Look at records of a job of so many processes."""
-        self._module, self._counters = MODULES[name], counters
+        super().__init__(counters)
+        self._module = MODULES[name]
+        self.prefix = self._module.prefix
         # Of a record of all ranks each may have been the first to use the file.
         self._users = np.where(counters.ranks < 0, n_processes, 1).astype(np.float64)
-
-    def _count(self, name: str) -> NDArray[np.float64]:
-        """Return a counter, -1 where it is not known, and where logs of this age have none."""
-        own = self._counters.counts.get(f"{self._module.prefix}_{name}")
-        if own is None:
-            return np.full(len(self._counters.files), -1.0)
-        return np.maximum(own.astype(np.float64), -1.0)
-
-    def _ns(self, name: str) -> NDArray[np.float64]:
-        own = self._counters.times.get(f"{self._module.prefix}_F_{name}_TIME")
-        if own is None:
-            return np.full(len(self._counters.files), -1.0)
-        return np.where(np.isfinite(own) & (own >= 0), own * _NS, -1.0)
 
     def unknown(self) -> list[str]:
         """Return the counters that Darshan did not know of any record."""
@@ -149,14 +124,12 @@ class ModuleValues:
     def all(self) -> list[Values]:
         """Return everything that is in the tables of a run."""
         module, of_call = self._module, self._of_call
-        values = [
-            own for name, call in module.calls for own in self._calls(call, self._count(name))
-        ]
+        values = [own for name, call in module.calls for own in self._calls(call, self.count(name))]
         is_open = "open" if module is _POSIX else "fopen"
         # Source: darshan-posix-log-format.h: opens include those by fileno and dup.
         more = ("FILENOS", "DUPS") if module is _POSIX else ("FDOPENS",)
-        opens = self._count("OPENS")
-        plain = np.maximum(opens - sum(np.maximum(self._count(name), 0) for name in more), 0)
+        opens = self.count("OPENS")
+        plain = np.maximum(opens - sum(np.maximum(self.count(name), 0) for name in more), 0)
         values += self._calls(is_open, np.where(opens < 0, -1, plain))
         values.append(Values(io_metrics.OPENS, io_metrics.ACCESS, io_metrics.READS, opens))
         for way, call in (("READ", module.read), ("WRITTEN", module.write)):
@@ -164,11 +137,11 @@ class ModuleValues:
                 io_metrics.DELIVERED,
                 io_metrics.DELIVERED_BY_FILE,
                 call,
-                self._count(f"BYTES_{way}"),
+                self.count(f"BYTES_{way}"),
             )
         values += self._times()
         for way, call in (("READ", module.read), ("WRITE", module.write)):
-            values.append(Values(io_metrics.LONGEST, io_metrics.CALL, call, self._ns(f"MAX_{way}")))
+            values.append(Values(io_metrics.LONGEST, io_metrics.CALL, call, self.ns(f"MAX_{way}")))
         values += self._placed()
         if module is _POSIX:
             values += [*self._jumps(), *self._sizes()]
@@ -187,12 +160,12 @@ class ModuleValues:
 
     def _times(self) -> list[Values]:
         module = self._module
-        writes, syncs = self._count("WRITES"), [self._count(name) for name, _ in module.syncs]
-        ns = self._ns("WRITE")
+        writes, syncs = self.count("WRITES"), [self.count(name) for name, _ in module.syncs]
+        ns = self.ns("WRITE")
         several = sum((own > 0).astype(np.int64) for own in (writes, *syncs))
         named: Sequence[tuple[str, NDArray[np.float64]]] = (
-            (module.read, np.where(self._count("READS") > 0, self._ns("READ"), -1)),
-            (module.others, np.where(self._ns("META") > 0, self._ns("META"), -1)),
+            (module.read, np.where(self.count("READS") > 0, self.ns("READ"), -1)),
+            (module.others, np.where(self.ns("META") > 0, self.ns("META"), -1)),
             (module.writes_and_syncs, np.where(several > 1, ns, -1)),
             # One time is of all these calls; where only some are there, it is theirs.
             (module.write, np.where((several < 2) & (writes > 0), ns, -1)),
@@ -209,7 +182,7 @@ class ModuleValues:
         """Return how far requests reached."""
         values = []
         for way, direction in (("READ", io_metrics.READS), ("WRITTEN", io_metrics.WRITES)):
-            last, moved = self._count(f"MAX_BYTE_{way}"), self._count(f"BYTES_{way}")
+            last, moved = self.count(f"MAX_BYTE_{way}"), self.count(f"BYTES_{way}")
             ends = np.where((moved > 0) & (last >= 0), last + 1, -1)
             values.append(Values(io_metrics.END, io_metrics.ACCESS, direction, ends))
         return values
@@ -217,11 +190,11 @@ class ModuleValues:
     def _jumps(self) -> list[Values]:
         """Return how requests followed each other, and which were not aligned."""
         values = []
-        reads, writes = self._count("READS"), self._count("WRITES")
+        reads, writes = self.count("READS"), self.count("WRITES")
         for way, direction, calls in (
             ("READS", io_metrics.READS, reads), ("WRITES", io_metrics.WRITES, writes),
         ):  # fmt: skip
-            following, next_ones = self._count(f"SEQ_{way}"), self._count(f"CONSEC_{way}")
+            following, next_ones = self.count(f"SEQ_{way}"), self.count(f"CONSEC_{way}")
             is_known = (following >= 0) & (next_ones >= 0) & (calls > 0)
             for metric, own in (
                 (io_metrics.FORWARD, following - next_ones),
@@ -229,7 +202,7 @@ class ModuleValues:
             ):
                 own = np.where(is_known, np.maximum(own, 0), -1)
                 values.append(Values(metric, io_metrics.ACCESS, direction, own))
-        unaligned = self._count("FILE_NOT_ALIGNED")
+        unaligned = self.count("FILE_NOT_ALIGNED")
         for direction, is_own in (
             (io_metrics.READS, (reads > 0) & (writes <= 0)),
             (io_metrics.WRITES, (writes > 0) & (reads <= 0)),
@@ -248,7 +221,7 @@ class ModuleValues:
             ("WRITE", io_metrics.WRITES, self._module.write),
         ):
             for part, size in _SIZES.items():
-                own = self._count(f"SIZE_{way}_{part}")
+                own = self.count(f"SIZE_{way}_{part}")
                 values += [
                     Values(io_metrics.CALLS_BY_SIZE, io_metrics.SIZE, size, own, call),
                     Values(io_metrics.COUNTS_BY_FILE_SIZE, io_metrics.FILE_SIZE,

@@ -6,10 +6,13 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from gnomon.errors import RunDirectoryError
+from gnomon.io import io_metrics
 from gnomon.io.darshan_log import log_counters
 from gnomon.io.darshan_log.log_content import read_log
 from gnomon.io.darshan_log.log_process import TRACE
 from gnomon.io.darshan_log.log_tables import LogTables
+from gnomon.io.darshan_log.mpi_io_counters import MPI_IO
+from gnomon.model import region_kinds
 from gnomon.store.profile_files.profile_file import head, words
 from gnomon.store.unpacked_run import run_of_tables
 
@@ -21,7 +24,12 @@ if TYPE_CHECKING:
     from gnomon.model.tables import Table
     from gnomon.store.run import Run
 
-_CARRIED = (*log_counters.MODULES, TRACE)
+_CARRIED = (*log_counters.MODULES, MPI_IO, TRACE)
+_KINDS = (
+    region_kinds.RegionKind(
+        io_metrics.MPI_IO_FILE, "MPI-IO calls by file", "file", is_division=True
+    ),
+)
 _JOB_MOST = (1 << 53) - 1
 
 
@@ -70,7 +78,7 @@ def read_darshan(path: Path, file: IO[bytes]) -> tuple[dict[str, Any], Iterator[
         "facts": content.facts.strip().splitlines(),
         "mounts": [list(mount) for mount in content.mounts],
     }
-    return run_head, tables.all()
+    return run_head | region_kinds.as_head(_KINDS), tables.all()
 
 
 def _warnings(content: LogContent, tables: LogTables) -> Iterator[str]:

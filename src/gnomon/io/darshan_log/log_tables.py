@@ -11,12 +11,12 @@ from gnomon.io import io_metrics
 from gnomon.io.darshan_log.log_counters import (
     KNOWN_ZEROS,
     MEASURES,
-    MODULES,
     NUMBERS,
     UNKNOWN_WHERE_ABSENT,
     ModuleValues,
 )
 from gnomon.io.darshan_log.log_header import FORMAT
+from gnomon.io.darshan_log.mpi_io_counters import MPI_IO, MpiIoValues
 from gnomon.measurement.call_rows import metrics_table
 from gnomon.model.metric import Aggregation
 from gnomon.model.tables import EVENTS, FILES, LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gnomon.io.darshan_log.log_content import LogContent, Trace
-    from gnomon.io.darshan_log.log_counters import Values
+    from gnomon.io.darshan_log.log_content import Counters, LogContent, Trace
+    from gnomon.io.darshan_log.log_values import Values
 
 ALL_RANKS = "all ranks"
 """What has the records of files that Darshan added up over all ranks."""
@@ -168,14 +168,9 @@ class LogTables:
 
     def _profile_table(self) -> Table:
         parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
-        for name in MODULES:
-            counters = self._content.counters.get(name)
-            if counters is None:
-                continue
-            module = ModuleValues(name, counters, self._content.processes)
-            self.unknown += module.unknown()
+        for name, counters in self._content.counters.items():
             locations = self._location_of(counters.ranks)
-            for own in module.all():
+            for own in self._values(name, counters):
                 least = 0 if own.metric in KNOWN_ZEROS else np.nextafter(0, 1)
                 chosen = np.flatnonzero(own.values >= least)
                 if not len(chosen):
@@ -187,6 +182,13 @@ class LogTables:
             return Table(PROFILE)
         keys, paths, values = (np.concatenate([part[at] for part in parts]) for at in range(3))
         return self._rows(keys, paths, values)
+
+    def _values(self, name: str, counters: Counters) -> list[Values]:
+        if name == MPI_IO:
+            return MpiIoValues(counters).all()
+        module = ModuleValues(name, counters, self._content.processes)
+        self.unknown += module.unknown()
+        return module.all()
 
     def _paths_of(self, own: Values, files: NDArray[np.uint64]) -> NDArray[np.int64]:
         if own.kind in (io_metrics.CALL, io_metrics.SIZE):
