@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(
 )
 LOGS = Path(__file__).parents[2] / "golden" / "darshan"
 SERIAL, RANKS = LOGS / "serial.darshan", LOGS / "ranks.darshan"
-DXT, HEADER_BYTES, MAPS_AT = 10, 1328, 32
+NAMES, DXT, HEADER_BYTES, MAPS_AT = -1, 10, 1328, 32
 
 
 def gnomon(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -335,6 +335,23 @@ def test_a_log_cut_off_is_told_by_the_byte(tmp_path: Path) -> None:
     assert "at byte 288: HEATMAP: bytes" in refusal(path)
     path.write_bytes(SERIAL.read_bytes()[:100])
     assert "at byte 100: it ends within its header" in refusal(path)
+
+
+@pytest.mark.parametrize("names", [b"", b"\1" * 5, bytes(1000)])
+def test_what_ends_the_library_is_told_in_one_line(tmp_path: Path, names: bytes) -> None:
+    """Of names that are cut off PyDarshan 3.5.0 calls abort(3)."""
+    path = tmp_path / "abort.darshan"
+    log = SERIAL.read_bytes()
+    path.write_bytes(with_region(log, NAMES, names))
+    said = refusal(path)
+    assert f"at byte {len(log)}: the names of files: " in said
+    assert "ended by signal 6" in said
+
+
+def test_a_region_that_unpacks_to_all_memory_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.darshan"
+    path.write_bytes(with_region(SERIAL.read_bytes(), NAMES, (b"\1" * 8 + b"x\0") * 5_000_000))
+    assert refusal(path)
 
 
 @pytest.mark.parametrize("count", [1 << 59, (1 << 59) + 1, 1 << 62, -1])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import mmap
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -164,20 +166,27 @@ def _run(path: Path, log: IO[bytes], out: IO[bytes], header: LogHeader) -> None:
         ) from None
     if ended.returncode == 0:
         return
-    region = ended.stdout.decode("utf-8", "replace").strip()
+    regions = ended.stdout.decode("utf-8", "replace").splitlines()
+    region = regions[-1] if regions else ""
     said = _last_line(ended.stderr)
-    if "MemoryError" in said or "Cannot allocate" in said:
-        _too_large(path, f"it needs more than {log_process.MEMORY_BYTES >> 30} GiB of memory")
-    if ended.returncode == 1 and not region:
+    if ended.returncode == log_process.TOO_LARGE:
+        _too_large(
+            path,
+            f"reading it takes more than {log_process.MEMORY_BYTES >> 30} GiB of memory or "
+            f"{log_process.WRITTEN_BYTES >> 30} GiB of disk",
+        )
+    if ended.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        _too_large(path, f"reading it takes more than {log_process.CPU_SECONDS} s of CPU time")
+    if ended.returncode == log_process.NOT_LOADED:
         raise RunDirectoryError(
             f"{path}: PyDarshan cannot be loaded: {said}; pip install --force-reinstall darshan"
         )
-    if ended.returncode < 0:
-        said = f"Darshan's library was ended by signal {-ended.returncode}"
     if "version number" in said or "incompatible" in said or "expected version" in said:
         raise RunDirectoryError(
             f"{path}: {said}: damaged, or of a newer Darshan; pip install --upgrade darshan"
         )
+    if ended.returncode < 0:
+        said = f"Darshan's library was ended by signal {-ended.returncode}"
     offset = header.offsets.get(region, header.offsets[JOB])
     refuse(path, offset, ": ".join(filter(None, (region, said or "it cannot be read"))), FORMAT)
 
@@ -208,7 +217,9 @@ def _json(path: Path, out: IO[bytes], header: LogHeader) -> dict[str, Any]:
     return content
 
 
-def _content(header: LogHeader, content: dict[str, Any], out: IO[bytes]) -> LogContent:
+def _content(header: LogHeader, content: dict[str, Any], file: IO[bytes]) -> LogContent:
+    # Records stay in the file, which has no name, for as long as someone looks at them.
+    out = memoryview(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
     started_s, started_ns = content["start_s"], content["start_ns"]
     seconds = content["seconds"]
     is_time = 0 <= started_s < _STARTED_MOST and 0 <= started_ns < 10**9 and isfinite(seconds)
@@ -237,7 +248,7 @@ def _content(header: LogHeader, content: dict[str, Any], out: IO[bytes]) -> LogC
     )
 
 
-def _counters(content: dict[str, Any], name: str, out: IO[bytes]) -> Counters:
+def _counters(content: dict[str, Any], name: str, out: memoryview) -> Counters:
     begin, end, size = content["records"][name]
     counts, times = content["counters"][name]
     kind = np.dtype(
@@ -255,7 +266,7 @@ def _counters(content: dict[str, Any], name: str, out: IO[bytes]) -> Counters:
     )
 
 
-def _trace(trace: list[Any], out: IO[bytes]) -> Trace:
+def _trace(trace: list[Any], out: memoryview) -> Trace:
     file, rank, host, begin, writes, reads, size = trace
     kind = np.dtype([*_SEGMENT, *([_THREAD] if size == np.dtype([*_SEGMENT, _THREAD]).itemsize
                                   else [])])  # fmt: skip
@@ -263,9 +274,7 @@ def _trace(trace: list[Any], out: IO[bytes]) -> Trace:
     return Trace(file, rank, host, segments[:writes], segments[writes:])
 
 
-def _bytes(out: IO[bytes], begin: int, n: int) -> bytes:
-    out.seek(begin)
-    content = out.read(n)
-    if len(content) < n:
+def _bytes(content: memoryview, begin: int, n: int) -> memoryview:
+    if begin < 0 or n < 0 or begin + n > len(content):
         raise ValueError("records that are missing")
-    return content
+    return content[begin : begin + n]

@@ -17,7 +17,9 @@ from typing import IO, Any
 
 MEMORY_BYTES = 4 << 30
 CPU_SECONDS = 300
-WRITTEN_BYTES = 4 << 30
+WRITTEN_BYTES = 1 << 30
+DAMAGED, TOO_LARGE, NOT_LOADED = 1, 2, 3
+"""Exit statuses."""
 COUNTER_MODULES = {"POSIX": "posix", "STDIO": "stdio", "MPI-IO": "mpiio"}
 """Modules of counters, and what their structures are called in C."""
 TRACE = "DXT_POSIX"
@@ -30,7 +32,7 @@ _SEGMENT_BYTES = {32: 1, 40: 2}
 
 
 class _LogError(Exception):
-    """What cannot be read; names the region."""
+    """The region that was begun last cannot be read."""
 
 
 class _LogReader:
@@ -42,10 +44,10 @@ class _LogReader:
         self._c: Any = cffi_backend.libdutil
         self._ffi: Any = cffi_backend.ffi
         self._out = out
-        self._job = "the job"
+        _begin("the job")
         handle = self._c.darshan_log_open(f"/proc/self/fd/{log}".encode())
         if handle == self._ffi.NULL:
-            raise _LogError(self._job)
+            raise _LogError
         self._log = handle
 
     def content(self) -> dict[str, Any]:
@@ -55,14 +57,17 @@ class _LogReader:
             **self._job_facts(),
         }
         modules = self._modules()
+        _begin("the names of files")
         content["names"] = self._names()
         content["records"], content["counters"] = {}, {}
         for name, prefix in COUNTER_MODULES.items():
             if name in modules:
+                _begin(name)
                 content["counters"][name] = self._counter_names(prefix)
-                content["records"][name] = self._records(name, prefix, modules[name]["index"])
+                content["records"][name] = self._records(prefix, modules[name]["index"])
         content["traces"], content["skipped"] = [], ""
         if TRACE in modules:
+            _begin(TRACE)
             if self._can_read(modules[TRACE]["version"]):
                 content["traces"] = self._traces(modules[TRACE]["index"])
             else:
@@ -76,13 +81,13 @@ class _LogReader:
     def _job_facts(self) -> dict[str, Any]:
         job = self._ffi.new("struct darshan_job *")
         if self._c.darshan_log_get_job(self._log, job) < 0:
-            raise _LogError(self._job)
+            raise _LogError
         exe = self._ffi.new("char[]", _EXE_BYTES + 1)
         if self._c.darshan_log_get_exe(self._log, exe) < 0:
-            raise _LogError(self._job)
+            raise _LogError
         mounts, count = self._ffi.new("struct darshan_mnt_info **"), self._ffi.new("int *")
         if self._c.darshan_log_get_mounts(self._log, mounts, count) < 0:
-            raise _LogError(self._job)
+            raise _LogError
         seconds = self._ffi.new("double *")
         self._c.darshan_log_get_job_runtime(self._log, job[0], seconds)
         # The last byte of the job's text is one that a hostile log has written over.
@@ -137,20 +142,20 @@ class _LogReader:
             names.append(name)
         return names
 
-    def _records(self, name: str, prefix: str, index: int) -> list[int]:
+    def _records(self, prefix: str, index: int) -> list[int]:
         """Write the records of a module; return where they begin and end."""
         size = self._ffi.sizeof(f"struct darshan_{prefix}_file")
         begin = self._out.tell()
-        for record in self._each(name, index):
+        for record in self._each(index):
             self._out.write(self._ffi.buffer(record, size))
         return [begin, self._out.tell(), size]
 
-    def _each(self, name: str, index: int) -> Iterator[Any]:
+    def _each(self, index: int) -> Iterator[Any]:
         while True:
             buffer = self._ffi.new("void **")
             how_ended = self._c.darshan_log_get_record(self._log, index, buffer)
             if how_ended < 0:
-                raise _LogError(name)
+                raise _LogError
             if how_ended == 0:
                 return
             yield buffer[0]
@@ -165,12 +170,12 @@ class _LogReader:
         head_bytes = self._ffi.sizeof("struct dxt_file_record")
         segment_bytes = self._ffi.sizeof("segment_info")
         traces: list[tuple[Any, ...]] = []
-        for buffer in self._each(TRACE, index):
+        for buffer in self._each(index):
             head = self._ffi.cast("struct dxt_file_record *", buffer)[0]
             writes, reads = int(head.write_count), int(head.read_count)
             n_bytes = (writes + reads) * segment_bytes
             if writes < 0 or reads < 0 or n_bytes > WRITTEN_BYTES:
-                raise _LogError(TRACE)
+                raise _LogError
             host = bytes(self._ffi.buffer(head.hostname)).split(b"\0")[0]
             begin = self._out.tell()
             self._out.write(self._ffi.buffer(buffer + head_bytes, n_bytes))
@@ -181,8 +186,13 @@ class _LogReader:
         return traces
 
 
+def _begin(region: str) -> None:
+    """Tell which region is read now: if the library ends the process, nobody else can."""
+    os.write(1, f"{region}\n".encode())
+
+
 def main(arguments: list[str]) -> int:
-    """Read a log; return 0, or 1 with the region on the standard output that cannot be read."""
+    """Read a log; return 0, or a status. Regions are on the standard output as they are begun."""
     import resource
 
     for limit, most in (
@@ -195,13 +205,19 @@ def main(arguments: list[str]) -> int:
     log, out = map(int, arguments)
     with os.fdopen(out, "wb", closefd=False) as file:
         try:
-            content = _LogReader(log, file).content()
-        except _LogError as error:
-            os.write(1, f"{error}\n".encode())
-            return 1
-        begin = file.tell()
-        file.write(json.dumps(content).encode())
-        file.write(begin.to_bytes(8, "little"))
+            reader = _LogReader(log, file)
+            content = reader.content()
+            begin = file.tell()
+            file.write(json.dumps(content).encode())
+            file.write(begin.to_bytes(8, "little"))
+            file.flush()
+        except _LogError:
+            return DAMAGED
+        except ImportError as error:
+            os.write(2, f"{error}\n".encode())
+            return NOT_LOADED
+        except (MemoryError, OSError):
+            return TOO_LARGE
     return 0
 
 

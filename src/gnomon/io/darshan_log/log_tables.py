@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from gnomon.errors import RunDirectoryError
 from gnomon.io import io_metrics
 from gnomon.io.darshan_log.log_counters import (
     KNOWN_ZEROS,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gnomon.io.darshan_log.log_content import Counters, LogContent, Trace
+    from gnomon.io.darshan_log.log_content import Counters, LogContent
     from gnomon.io.darshan_log.log_values import Values
 
 ALL_RANKS = "all ranks"
@@ -39,12 +40,15 @@ _SECONDS_MOST = 1e9
 _FILE_MOST = float(1 << 62)
 _IS_GREATEST = np.array([own.aggregation == Aggregation.MAX for own in MEASURES])
 _READ, _WRITE = "read", "write"
+_AT_ONCE = 1 << 20
+_PATHS_MOST = table_limits.ROWS_MOST[PATHS.name]
 
 
 class _Paths:
     """Regions and paths, numbered as they are asked for; path 0 is the program."""
 
-    def __init__(self, program: str, module: str) -> None:
+    def __init__(self, file: Path, program: str, module: str) -> None:
+        self._file = file
         self.regions = Table(REGIONS)
         self.table = Table(PATHS)
         self.parents: list[int] = []
@@ -74,6 +78,12 @@ class _Paths:
     def _below(self, parent: int, region: int) -> int:
         key = (parent, region)
         if key not in self._path_of:
+            if len(self.parents) >= _PATHS_MOST:
+                raise RunDirectoryError(
+                    f"{self._file}: more than {_PATHS_MOST:,} calls on files, each once for "
+                    "a file, which is the most that Gnomon reads; have fewer files recorded "
+                    "(DARSHAN_EXCLUDE_DIRS)"
+                )
             self._path_of[key] = self._add(parent, region)
         return self._path_of[key]
 
@@ -100,7 +110,7 @@ class LogTables:
         self._path, self._content = path, content
         command = words(content.command.strip()) if content.command.strip() else [path.name]
         self._program = PurePosixPath(command[0]).name or path.name
-        self._paths = _Paths(self._program, command[0])
+        self._paths = _Paths(path, self._program, command[0])
         self._files: dict[int, int] = {}
         self._file_names: list[str] = []
         self.unknown: list[str] = []
@@ -116,23 +126,25 @@ class LogTables:
         self._event_paths = {
             access: self._paths.number(io_metrics.CALL, "", access) for access in (_READ, _WRITE)
         }
-        self._senses = [_with_sense(trace) for trace in content.traces]
-        self.n_senseless = sum(n for _, n in self._senses)
+        self._file_of_trace = [self._file(trace.file) for trace in content.traces]
+        self.n_senseless = sum(
+            int((~_has_sense(segments)).sum())
+            for trace in content.traces
+            for segments in _pieces(trace.writes, trace.reads)
+        )
 
     def _fail(self, problem: str) -> NoReturn:
         refuse(self._path, 0, problem, FORMAT)
 
     def all(self) -> Iterator[Table]:
         """Yield the tables, events in pieces."""
-        # Files of traces have numbers then, too.
-        events = list(self._events())
         yield self._locations
         yield self._paths.regions
         yield self._paths.table
         yield _metrics()
         yield self._file_table()
         yield self._profile
-        yield from events
+        yield from self._events()
 
     def _location_table(self, host_of: dict[int, str]) -> Table:
         table = Table(LOCATIONS)
@@ -232,49 +244,48 @@ class LogTables:
     # --- events -----------------------------------------------------------------------------------
 
     def _events(self) -> Iterator[Table]:
-        for trace, (segments, _) in zip(self._content.traces, self._senses, strict=True):
-            starts = segments["start"]
-            n = len(starts)
-            if not n:
-                continue
-            is_write = segments["is_write"].tolist()
-            accesses = [_WRITE if own else _READ for own in is_write]
-            # Both regions were the last of their paths: the tables have them in parallel.
-            paths = np.array([self._event_paths[own] for own in accesses])
-            regions = np.array(self._paths.table.numbers("region"))[paths]
-            yield Table.of(
-                EVENTS,
-                {
-                    "repetition": np.zeros(n, np.int64),
-                    "location": np.full(n, self._location_of(np.array([trace.rank]))[0]),
-                    "region": regions,
-                    "path": paths,
-                    "start_ns": self._content.started_ns + (starts * _NS).astype(np.int64),
-                    "duration_ns": ((segments["end"] - starts) * _NS).astype(np.int64),
-                    "bytes": segments["length"],
-                    "file": np.full(n, self._file(trace.file)),
-                    "access": accesses,
-                    "file_offset": segments["offset"],
-                },
-            )
+        regions = self._paths.table.numbers("region")
+        for trace, file in zip(self._content.traces, self._file_of_trace, strict=True):
+            (location,) = self._location_of(np.array([trace.rank])).tolist()
+            for access, segments in ((_WRITE, trace.writes), (_READ, trace.reads)):
+                path = self._event_paths[access]
+                for piece in _pieces(segments):
+                    kept = piece[_has_sense(piece)]
+                    n = len(kept)
+                    yield Table.of(
+                        EVENTS,
+                        {
+                            "repetition": np.zeros(n, np.int64),
+                            "location": np.full(n, location),
+                            "region": np.full(n, regions[path]),
+                            "path": np.full(n, path),
+                            "start_ns": self._content.started_ns + _ns(kept["start"]),
+                            "duration_ns": _ns(kept["end"] - kept["start"]),
+                            "bytes": kept["length"],
+                            "file": np.full(n, file),
+                            "access": [access] * n,
+                            "file_offset": kept["offset"],
+                        },
+                    )
 
 
-def _with_sense(trace: Trace) -> tuple[NDArray[np.void], int]:
-    """Return a trace's accesses that can be, in the order of their times, and how many cannot."""
-    columns = ("offset", "length", "start", "end")
-    kind = [("offset", "i8"), ("length", "i8"), ("start", "f8"), ("end", "f8"), ("is_write", "?")]
-    segments = np.zeros(len(trace.writes) + len(trace.reads), kind)
-    for name in columns:
-        segments[name] = np.concatenate((trace.writes[name], trace.reads[name]))
-    segments["is_write"][: len(trace.writes)] = True
-    with np.errstate(invalid="ignore"):
-        has_sense = (
-            (segments["offset"] >= 0) & (segments["length"] >= 0) & (segments["start"] >= 0)
-            & (segments["end"] >= segments["start"]) & (segments["end"] < _SECONDS_MOST)
-            & (segments["offset"] < _FILE_MOST) & (segments["length"] < _FILE_MOST)
-        )  # fmt: skip
-    kept = segments[has_sense]
-    return kept[np.argsort(kept["start"], kind="stable")], int((~has_sense).sum())
+def _ns(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
+    return (seconds * _NS).astype(np.int64)
+
+
+def _pieces(*segments: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Yield accesses of a trace in pieces that need not much memory."""
+    for own in segments:
+        for begin in range(0, len(own), _AT_ONCE):
+            yield own[begin : begin + _AT_ONCE]
+
+
+def _has_sense(segments: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which accesses can be: others have no place in a file or no time."""
+    offset, length, start, end = (segments[name] for name in ("offset", "length", "start", "end"))
+    can_be = (offset >= 0) & (length >= 0) & (offset < _FILE_MOST) & (length < _FILE_MOST)
+    result: NDArray[np.bool_] = can_be & (start >= 0) & (end >= start) & (end < _SECONDS_MOST)
+    return result
 
 
 def _metrics() -> Table:
