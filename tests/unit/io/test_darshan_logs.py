@@ -309,7 +309,7 @@ def test_damaged_logs_are_refused_or_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_many_damaged_logs_are_refused_or_read(tmp_path: Path) -> None:
+def test_damaged_files_are_refused_or_read(tmp_path: Path) -> None:
     fuzz(tmp_path, 21, 400)
 
 
