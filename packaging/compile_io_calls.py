@@ -76,7 +76,7 @@ def wrapper(call: Call, number: int) -> str:
             f"\t{call.before};",
             "\tcall.begin = gn_bare_ticks(gn_io_uses_counter);",
         ]
-    lines += [*_invocation(call), f"\t{call.then};"]
+    lines += [*_with_modules(call), f"\t{call.then};"]
     if returns:
         lines.append("\treturn result;")
     lines.append("}")
@@ -87,6 +87,31 @@ def wrapper(call: Call, number: int) -> str:
 def _variadic(call: Call) -> list[str]:
     text = {"mode": _MODE, "argument": _ARGUMENT}.get(call.variadic, ())
     return [line.replace("{last}", call.arguments[-1]) for line in text]
+
+
+def _with_modules(call: Call) -> list[str]:
+    """Return the call, or what modules of MIO do in its place where a file has some."""
+    plain = _invocation(call)
+    if not (call.shows or call.modules or call.settles):
+        return plain
+    has = "__builtin_expect(gn_io_has_modules, 0)"
+    lines = [f"\tint settled[{max(len(call.settles), 1)}] = {{0}};", f"\tif ({has}) {{"]
+    if call.shows:
+        lines.append(f"\t\t{call.shows};")
+    if call.modules:
+        lines += [f"\t\tif ({call.modules})", "\t\t\tgoto done;"]
+    lines += [f"\t\tsettled[{at}] = gn_io_settle({name});" for at, name in enumerate(call.settles)]
+    lines += ["\t}", "\t{", *plain, "\t}"]
+    lines += [
+        f"\tif (__builtin_expect(settled[{at}], 0))\n\t\tgn_io_resume({name});"
+        for at, name in enumerate(call.settles)
+    ]
+    lines.append("\t(void)settled;")
+    if call.modules:
+        lines.append("done:")
+    if call.after:
+        lines += [f"\tif ({has})", f"\t\t{call.after};"]
+    return [*lines, "\t;"] if call.modules else lines
 
 
 def _invocation(call: Call) -> list[str]:

@@ -181,6 +181,11 @@ struct gn_totals_header *gn_totals_header(void)
 	return opened;
 }
 
+const char *gn_totals_path(void)
+{
+	return opened && !is_in_memory ? file.path : NULL;
+}
+
 const union gn_totals_record *gn_totals_records(uint64_t *n)
 {
 	const struct gn_totals_header *header = opened;

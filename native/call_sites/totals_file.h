@@ -29,6 +29,7 @@
 #define GN_TOTALS_CLOSED 1u    /* the process ended by itself */
 #define GN_TOTALS_FINALIZED 2u /* MPI_Finalize was called */
 #define GN_TOTALS_SPAWNED 4u   /* another program started it, in a MPI_COMM_WORLD of its own */
+#define GN_TOTALS_HAS_MODULES 8u /* files had modules of MIO */
 
 struct gn_totals_header {
 	char magic[8]; /* written last */
@@ -177,10 +178,19 @@ struct gn_waiting_record {
 struct gn_file_record {
 	uint16_t kind, type; /* enum gn_file_type */
 	uint32_t file;
-	uint64_t device, inode; /* 0: not asked for */
-	uint64_t bytes;		/* its size when it was first opened */
-	uint64_t block_bytes;	/* what its file system would have requests be a multiple of */
-	uint64_t zero_40[3];
+	uint64_t device, inode;	     /* 0: not asked for */
+	uint64_t bytes;		     /* its size when it was first opened */
+	uint64_t block_bytes;	     /* what its file system would have requests be a multiple of */
+	_Atomic uint32_t how_opened; /* bits of enum gn_file_opened, of all its descriptors */
+	uint32_t zero_44;
+	uint64_t zero_48[2];
+};
+
+enum gn_file_opened {
+	GN_FILE_APPENDED = 1,
+	GN_FILE_DIRECT = 2,	 /* O_DIRECT */
+	GN_FILE_SYNCHRONOUS = 4, /* O_SYNC or O_DSYNC */
+	GN_FILE_INHERITED = 8,	 /* the process got the descriptor from another one */
 };
 
 enum gn_file_type {
@@ -264,6 +274,9 @@ int gn_totals_open_in_memory(const struct gn_totals_plan *plan);
 
 /* NULL: none is open. */
 struct gn_totals_header *gn_totals_header(void);
+
+/* Where it is; NULL: none is open, or it is in memory alone. */
+const char *gn_totals_path(void);
 
 /* All records so far and how many they are; others may be added meanwhile. NULL: none is open. */
 const union gn_totals_record *gn_totals_records(uint64_t *n);

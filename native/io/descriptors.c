@@ -39,6 +39,7 @@ static struct {
 } child;
 
 static pid_t table_pid;
+static _Atomic uint32_t n_openings;
 
 static slot *slot_of(unsigned int fd, int is_wanted)
 {
@@ -164,6 +165,8 @@ static struct gn_io_open_file *make_open_file(int fd, int flags, int64_t positio
 		gn_io_file_describe(file, &status);
 	own->file = file;
 	own->appends = (flags & O_APPEND) != 0;
+	gn_io_file_opened(file, flags);
+	own->opening = atomic_fetch_add(&n_openings, 1);
 	own->block_bytes = 0;
 	if (status.type == GN_FILE_REGULAR || status.type == GN_FILE_DEVICE)
 		own->block_bytes =
@@ -234,8 +237,10 @@ struct gn_io_open_file *gn_io_descriptor_get(int fd)
 		return NULL;
 	position = lseek(fd, 0, SEEK_CUR);
 	own = make_open_file(fd, flags, position < 0 ? GN_IO_NO_POSITION : position);
-	if (own)
+	if (own) {
+		gn_io_file_inherited(own->file);
 		put(fd, own);
+	}
 	return own;
 }
 

@@ -20,6 +20,7 @@ struct gn_io_open_file {
 	uint32_t file;
 	uint32_t block_bytes; /* 0: its requests have no place in it */
 	uint32_t appends;     /* O_APPEND */
+	uint32_t opening;     /* its number, which no other one of the process ever has */
 	_Atomic int64_t position;
 	_Atomic int64_t end; /* of its last request */
 	/* The same for stdio(3), which moves the other ones where nobody sees it. */

@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "io_process.h"
+#include "memory_probe.h"
 #include "own_calls.h"
 #include "staging.h"
 
@@ -21,6 +23,8 @@ struct file {
 	const char *path;
 	uint32_t generation; /* that its record was written in; 0: in none */
 	int is_described;
+	uint32_t how_opened;
+	union gn_totals_record *record; /* of that generation; NULL: there is none yet */
 	struct gn_io_status status;
 };
 
@@ -207,12 +211,30 @@ static void resolve_parents(char *path, size_t size)
 	syscall(SYS_close, fd);
 }
 
+/* Programs also ask for what is at an address that they do not have. */
+static int can_be_read(const char *path)
+{
+	const uintptr_t page_bytes = (uintptr_t)1 << GN_PROBE_PAGE_BITS;
+	struct gn_probe probe = {0};
+
+	for (uintptr_t at = (uintptr_t)path; at < (uintptr_t)path + PATH_MAX;) {
+		const uintptr_t next = (at | (page_bytes - 1)) + 1;
+
+		if (!gn_probe_page(&probe, at >> GN_PROBE_PAGE_BITS))
+			return 0;
+		if (memchr((const void *)at, 0, next - at))
+			return 1;
+		at = next;
+	}
+	return 0;
+}
+
 uint32_t gn_io_file_of_path(int directory, const char *path)
 {
 	char text[GN_IO_PATH_BYTES];
 	size_t n = 0;
 
-	if (!path)
+	if (!can_be_read(path))
 		return GN_IO_NO_FILE;
 	if (path[0] != '/') {
 		if (directory != AT_FDCWD && !path[0])
@@ -247,9 +269,42 @@ int gn_io_file_is_described(uint32_t number)
 	return number >= GN_IO_OWN_FILE || file_of(number)->is_described;
 }
 
+static void add_how_opened(uint32_t number, uint32_t how)
+{
+	struct file *file;
+
+	if (number >= GN_IO_OWN_FILE || !how)
+		return;
+	file = file_of(number);
+	pthread_mutex_lock(&files.lock);
+	file->how_opened |= how;
+	if (file->record && file->generation == gn_io_generation)
+		atomic_fetch_or(&file->record->file.how_opened, how);
+	pthread_mutex_unlock(&files.lock);
+}
+
+void gn_io_file_opened(uint32_t file, int flags)
+{
+	uint32_t how = 0;
+
+	if (flags & O_APPEND)
+		how |= GN_FILE_APPENDED;
+	if (flags & O_DIRECT)
+		how |= GN_FILE_DIRECT;
+	if (flags & (O_SYNC | O_DSYNC))
+		how |= GN_FILE_SYNCHRONOUS;
+	add_how_opened(file, how);
+}
+
+void gn_io_file_inherited(uint32_t file)
+{
+	add_how_opened(file, GN_FILE_INHERITED);
+}
+
 void gn_io_file_record(struct gn_site_thread *thread, uint32_t number)
 {
 	struct gn_file_record record = {.file = number};
+	union gn_totals_record *written;
 	struct file *file;
 	uint32_t before;
 
@@ -259,6 +314,8 @@ void gn_io_file_record(struct gn_site_thread *thread, uint32_t number)
 	pthread_mutex_lock(&files.lock);
 	before = file->generation;
 	file->generation = gn_io_generation;
+	if (before != gn_io_generation)
+		file->record = NULL;
 	pthread_mutex_unlock(&files.lock);
 	if (before == gn_io_generation)
 		return;
@@ -267,8 +324,13 @@ void gn_io_file_record(struct gn_site_thread *thread, uint32_t number)
 	record.inode = file->status.inode;
 	record.bytes = file->status.bytes;
 	record.block_bytes = file->status.block_bytes;
-	gn_totals_add(&thread->chunk, GN_TOTALS_FILE, &record, sizeof(record));
+	written = gn_totals_add(&thread->chunk, GN_TOTALS_FILE, &record, sizeof(record));
 	gn_totals_add_text(&thread->chunk, GN_TOTALS_FILE, number, file->path);
+	pthread_mutex_lock(&files.lock);
+	file->record = written;
+	if (written)
+		atomic_fetch_or(&written->file.how_opened, file->how_opened);
+	pthread_mutex_unlock(&files.lock);
 }
 
 void gn_io_files_forget(void)

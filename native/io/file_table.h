@@ -36,6 +36,10 @@ uint32_t gn_io_file_of_path(int directory, const char *path);
 void gn_io_file_describe(uint32_t file, const struct gn_io_status *status);
 int gn_io_file_is_described(uint32_t file);
 
+/* A descriptor of it has these flags of open(2), or came from another process. */
+void gn_io_file_opened(uint32_t file, int flags);
+void gn_io_file_inherited(uint32_t file);
+
 /* Its record is in this process's file from now on. */
 void gn_io_file_record(struct gn_site_thread *thread, uint32_t file);
 

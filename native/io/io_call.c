@@ -2,9 +2,13 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "event_file.h"
+#include "memory_probe.h"
 
 /* What is told apart of sizes. */
 struct size {
@@ -19,9 +23,11 @@ struct request {
 	int64_t offset; /* GN_IO_NO_POSITION: it has none */
 	int direction;	/* -1: it moves nothing */
 	int is_failed;
+	uint32_t opening; /* GN_TOTALS_NONE: of no open file */
 };
 
-static const struct request NOTHING = {.offset = GN_IO_NO_POSITION, .direction = -1};
+static const struct request NOTHING = {
+	.offset = GN_IO_NO_POSITION, .direction = -1, .opening = GN_TOTALS_NONE};
 
 void *gn_io_next(const char *name)
 {
@@ -30,6 +36,19 @@ void *gn_io_next(const char *name)
 
 	errno = before;
 	return next;
+}
+
+uint64_t gn_io_failed_vector_bytes(const struct iovec *vector, int n)
+{
+	struct gn_probe probe = {0};
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < n && i < IOV_MAX; i++) {
+		if (!gn_probe(&probe, (uintptr_t)&vector[i], sizeof(vector[i])))
+			return 0;
+		bytes += vector[i].iov_len;
+	}
+	return bytes;
 }
 
 /* --- records, which are there already in most calls ------------------------------------------- */
@@ -160,6 +179,39 @@ static __attribute__((noinline)) void take_size(struct gn_io_thread *thread,
 
 /* --- accounts --------------------------------------------------------------------------------- */
 
+static uint32_t opening_of(const struct gn_io_open_file *own)
+{
+	return own ? own->opening : GN_TOTALS_NONE;
+}
+
+static __attribute__((noinline)) void add_event(struct gn_io_thread *thread, uint64_t begin,
+						const union gn_totals_record *site,
+						const struct request *request, uint64_t ticks)
+{
+	const uint32_t place = gn_totals_place(site);
+	struct gn_io_event *event;
+	uint64_t kind = GN_IO_EVENT_CALL;
+
+	if (place == GN_TOTALS_NONE) {
+		gn_io_event_lose();
+		return;
+	}
+	event = gn_io_event_next(&thread->events);
+	if (!event)
+		return;
+	if (request->direction >= 0)
+		kind = request->direction == GN_IO_READS ? GN_IO_EVENT_READ : GN_IO_EVENT_WRITE;
+	if (request->is_failed)
+		kind |= GN_IO_EVENT_FAILED;
+	event->begin = begin == UINT64_MAX ? gn_bare_ticks(gn_io_uses_counter) : begin;
+	event->asked = request->asked;
+	event->delivered = request->delivered;
+	event->offset = request->offset;
+	event->site = place;
+	event->opening = request->opening;
+	atomic_store_explicit(&event->kind_and_ticks, ticks << 8 | kind, memory_order_release);
+}
+
 static inline void add_call(struct gn_io_thread *thread, const struct gn_io_call *call,
 			    uint32_t file, const struct request *request, uint64_t ticks)
 {
@@ -190,6 +242,8 @@ static inline void add_call(struct gn_io_thread *thread, const struct gn_io_call
 	if (ticks > site->most_ticks)
 		site->most_ticks = ticks;
 	site->failures += (uint64_t)request->is_failed;
+	if (__builtin_expect(gn_io_events_are_on, 0))
+		add_event(thread, call->begin, place->detail, request, ticks);
 }
 
 static inline void add_access_to(struct gn_access_record *record, const struct request *request,
@@ -271,19 +325,27 @@ static inline void finish(struct gn_io_thread *thread, uint64_t end)
 	thread->is_busy--;
 }
 
-/* Of a call whose file is known. */
-static void add_to_file(const struct gn_io_call *call, uint32_t file, int is_failed)
+void gn_io_add(const struct gn_io_call *call, struct gn_io_target target, int64_t offset,
+	       int failed)
 {
 	const uint64_t end = gn_bare_ticks(gn_io_uses_counter);
+	const uint32_t file = target.file;
 	struct request request = NOTHING;
 
 	if (!call->thread || file == GN_IO_OWN_FILE)
 		return;
-	request.is_failed = is_failed;
+	request.opening = target.opening;
+	request.offset = offset;
+	request.is_failed = failed;
 	call->thread->is_busy++;
 	add_call(call->thread, call, file == GN_IO_NO_FILE ? no_file() : file, &request,
 		 end - call->begin);
 	finish(call->thread, end);
+}
+
+static struct gn_io_target target_of(const struct gn_io_open_file *own)
+{
+	return own ? (struct gn_io_target){own->file, own->opening} : GN_IO_NOTHING;
 }
 
 void gn_io_used(const struct gn_io_call *call, int fd, int failed)
@@ -293,7 +355,7 @@ void gn_io_used(const struct gn_io_call *call, int fd, int failed)
 	if (!call->thread)
 		return;
 	own = open_file_of(fd);
-	add_to_file(call, own ? own->file : GN_IO_NO_FILE, failed);
+	gn_io_add(call, target_of(own), GN_IO_NO_POSITION, failed);
 }
 
 /* A request of an open file, of which a position of its own may move. */
@@ -352,6 +414,7 @@ void gn_io_moved_at(const struct gn_io_call *call, int fd, enum gn_io_direction 
 		return;
 	own = open_file_of(fd);
 	request = request_of(direction, asked, result, offset);
+	request.opening = opening_of(own);
 	if (own && offset < 0)
 		request.offset = move_position(&own->position, request.delivered);
 	add_move(call, own, own ? &own->end : NULL, &request, end);
@@ -365,6 +428,7 @@ void gn_io_stream_request(const struct gn_io_call *call, int fd, enum gn_io_dire
 	struct gn_io_open_file *own = open_file_of(fd);
 
 	request.is_failed = failed;
+	request.opening = opening_of(own);
 	request.offset = own ? move_position(&own->stream_position, delivered) : GN_IO_NO_POSITION;
 	add_move(call, own, own ? &own->stream_end : NULL, &request, end);
 }
@@ -394,6 +458,9 @@ void gn_io_sought(const struct gn_io_call *call, int fd, int64_t result)
 	if (own && own->file == GN_IO_OWN_FILE)
 		return;
 	request.is_failed = result < 0;
+	request.opening = opening_of(own);
+	if (result >= 0)
+		request.offset = result;
 	call->thread->is_busy++;
 	add_call(call->thread, call, own ? own->file : no_file(), &request, end - call->begin);
 	finish(call->thread, end);
@@ -420,7 +487,7 @@ void gn_io_opened(const struct gn_io_call *call, int fd, int directory, const ch
 	struct gn_io_open_file *own;
 	struct gn_io_call timed = *call;
 	struct gn_io_work work;
-	uint32_t file;
+	struct gn_io_target target = GN_IO_NOTHING;
 	uint64_t end = gn_bare_ticks(gn_io_uses_counter);
 
 	if (!call->thread)
@@ -428,16 +495,16 @@ void gn_io_opened(const struct gn_io_call *call, int fd, int directory, const ch
 	gn_io_work_begin(&work);
 	if (fd >= 0) {
 		own = gn_io_descriptor_open(fd, flags);
-		file = own ? own->file : GN_IO_NO_FILE;
-	} else {
-		file = path ? gn_io_file_of_path(directory, path) : GN_IO_NO_FILE;
+		target = target_of(own);
+	} else if (path) {
+		target.file = gn_io_file_of_path(directory, path);
 	}
 	gn_io_work_end(&work);
 	/* What we looked up is no part of the call. */
 	timed.begin += gn_bare_ticks(gn_io_uses_counter) - end;
-	add_to_file(&timed, file, fd < 0);
+	gn_io_add(&timed, target, GN_IO_NO_POSITION, fd < 0);
 	if (fd >= 0)
-		count_open(call->thread, file);
+		count_open(call->thread, target.file);
 }
 
 void gn_io_duplicated(const struct gn_io_call *call, int fd, int of)
@@ -454,7 +521,7 @@ void gn_io_duplicated(const struct gn_io_call *call, int fd, int of)
 	gn_io_used(call, of, fd < 0);
 }
 
-uint32_t gn_io_closing(const struct gn_io_call *call, unsigned int first, unsigned int last)
+uint32_t gn_io_closing(struct gn_io_call *call, unsigned int first, unsigned int last)
 {
 	const struct gn_io_open_file *own;
 	struct gn_io_work work;
@@ -465,6 +532,7 @@ uint32_t gn_io_closing(const struct gn_io_call *call, unsigned int first, unsign
 	gn_io_work_begin(&work);
 	own = first == last ? gn_io_descriptor_get((int)first) : NULL;
 	file = own ? own->file : GN_IO_NO_FILE;
+	call->opening = opening_of(own);
 	gn_io_descriptors_close(first, last);
 	gn_io_work_end(&work);
 	return file;
@@ -472,7 +540,7 @@ uint32_t gn_io_closing(const struct gn_io_call *call, unsigned int first, unsign
 
 void gn_io_closed(const struct gn_io_call *call, uint32_t file, int failed)
 {
-	add_to_file(call, file, failed);
+	gn_io_add(call, (struct gn_io_target){file, call->opening}, GN_IO_NO_POSITION, failed);
 }
 
 uint32_t gn_io_range_closing(const struct gn_io_call *call, unsigned int first, unsigned int last,
@@ -500,8 +568,14 @@ void gn_io_controlled(const struct gn_io_call *call, int fd, int command, const 
 		return;
 	}
 	own = gn_io_descriptor_find(fd);
-	if (own && command == F_SETFL && result >= 0)
+	if (own && command == F_SETFL && result >= 0) {
+		struct gn_io_work work;
+
 		own->appends = ((intptr_t)argument & O_APPEND) != 0;
+		gn_io_work_begin(&work);
+		gn_io_file_opened(own->file, (int)(intptr_t)argument);
+		gn_io_work_end(&work);
+	}
 	gn_io_used(call, fd, result < 0);
 }
 
@@ -509,13 +583,7 @@ void gn_io_sized(const struct gn_io_call *call, int fd, uint64_t asked, uint64_t
 		 int failed)
 {
 	const uint64_t end = gn_bare_ticks(gn_io_uses_counter);
-	const struct request request = {
-		.asked = asked,
-		.delivered = delivered,
-		.offset = GN_IO_NO_POSITION,
-		.direction = -1,
-		.is_failed = failed,
-	};
+	struct request request = NOTHING;
 	const struct gn_io_open_file *own;
 
 	if (!call->thread)
@@ -523,6 +591,10 @@ void gn_io_sized(const struct gn_io_call *call, int fd, uint64_t asked, uint64_t
 	own = open_file_of(fd);
 	if (own && own->file == GN_IO_OWN_FILE)
 		return;
+	request.asked = asked;
+	request.delivered = delivered;
+	request.is_failed = failed;
+	request.opening = opening_of(own);
 	call->thread->is_busy++;
 	add_call(call->thread, call, own ? own->file : no_file(), &request, end - call->begin);
 	finish(call->thread, end);
@@ -569,5 +641,5 @@ void gn_io_named(const struct gn_io_call *call, int directory, const char *path,
 	struct gn_io_call timed = *call;
 
 	timed.begin += gn_bare_ticks(gn_io_uses_counter) - end;
-	add_to_file(&timed, file, failed);
+	gn_io_add(&timed, (struct gn_io_target){file, GN_TOTALS_NONE}, GN_IO_NO_POSITION, failed);
 }

@@ -21,7 +21,16 @@ struct gn_io_call {
 	uint64_t begin;
 	uintptr_t return_address, frame;
 	uint32_t routine;
+	uint32_t opening; /* number of the open file that is closed; GN_TOTALS_NONE */
 };
+
+/* What a call is about. */
+struct gn_io_target {
+	uint32_t file;
+	uint32_t opening; /* number of its open file; GN_TOTALS_NONE */
+};
+
+#define GN_IO_NOTHING ((struct gn_io_target){GN_IO_NO_FILE, GN_TOTALS_NONE})
 
 enum gn_io_direction { GN_IO_READS, GN_IO_WRITES };
 
@@ -32,6 +41,7 @@ GN_IO_INLINE struct gn_io_call gn_io_call_begin(uint32_t routine, void *return_a
 		.return_address = (uintptr_t)return_address,
 		.frame = (uintptr_t)frame,
 		.routine = routine,
+		.opening = GN_TOTALS_NONE,
 		.begin = gn_bare_ticks(gn_io_uses_counter),
 	};
 }
@@ -40,13 +50,24 @@ GN_IO_INLINE struct gn_io_call gn_io_call_begin(uint32_t routine, void *return_a
 #define GN_IO_CALL(routine)                                                                        \
 	gn_io_call_begin(routine, __builtin_return_address(0), __builtin_frame_address(0))
 
-static inline uint64_t gn_io_vector_bytes(const struct iovec *vector, int n)
+/* Of a call that failed, the parts may be where nothing can be read. */
+uint64_t gn_io_failed_vector_bytes(const struct iovec *vector, int n);
+
+static inline uint64_t gn_io_vector_bytes(const struct iovec *vector, int n, ssize_t result)
 {
 	uint64_t bytes = 0;
 
+	if (result < 0)
+		return gn_io_failed_vector_bytes(vector, n);
 	for (int i = 0; i < n; i++)
 		bytes += vector[i].iov_len;
 	return bytes;
+}
+
+/* Where a copy began, of the offset that it moved; -1: at the position, or it failed. */
+static inline int64_t gn_io_offset_before(const off_t *offset, ssize_t result)
+{
+	return offset && result >= 0 ? *offset - result : -1;
 }
 
 static inline uint64_t gn_io_length(const char *text)
@@ -73,6 +94,11 @@ void gn_io_moved_at(const struct gn_io_call *call, int fd, enum gn_io_direction 
 void gn_io_copied(const struct gn_io_call *call, int to, int64_t to_offset, int from,
 		  int64_t from_offset, uint64_t asked, ssize_t result);
 
+/* Of a file that is known, which it moves no bytes of; `offset`: where it led to, or
+ * GN_IO_NO_POSITION. */
+void gn_io_add(const struct gn_io_call *call, struct gn_io_target target, int64_t offset,
+	       int failed);
+
 /* The position is `result` now; negative: it failed. */
 void gn_io_sought(const struct gn_io_call *call, int fd, int64_t result);
 
@@ -83,7 +109,7 @@ void gn_io_opened(const struct gn_io_call *call, int fd, int directory, const ch
 void gn_io_duplicated(const struct gn_io_call *call, int fd, int of);
 
 /* Before descriptors are closed: the file of the first one, for gn_io_closed(). */
-uint32_t gn_io_closing(const struct gn_io_call *call, unsigned int first, unsigned int last);
+uint32_t gn_io_closing(struct gn_io_call *call, unsigned int first, unsigned int last);
 void gn_io_closed(const struct gn_io_call *call, uint32_t file, int failed);
 
 /* The same of several, where the first one's file is none; CLOSE_RANGE_CLOEXEC closes nothing yet.
@@ -123,10 +149,10 @@ int64_t gn_io_told(const struct gn_io_call *call, FILE *stream, int failed);
 void gn_io_stream_sought(const struct gn_io_call *call, FILE *stream, int64_t result);
 void gn_io_stream_opened(const struct gn_io_call *call, FILE *stream, const char *path,
 			 const char *mode);
-uint32_t gn_io_stream_closing(const struct gn_io_call *call, FILE *stream);
+uint32_t gn_io_stream_closing(struct gn_io_call *call, FILE *stream);
 
 void gn_io_directory_opened(const struct gn_io_call *call, DIR *directory, const char *path);
 void gn_io_directory_used(const struct gn_io_call *call, DIR *directory, int failed);
-uint32_t gn_io_directory_closing(const struct gn_io_call *call, DIR *directory);
+uint32_t gn_io_directory_closing(struct gn_io_call *call, DIR *directory);
 
 #endif

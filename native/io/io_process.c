@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "descriptors.h"
+#include "event_file.h"
 #include "kernel_counts.h"
 #include "launcher_rank.h"
 #include "lifecycle.h"
@@ -24,6 +25,16 @@ static struct gn_io_process no_process;
 static __thread int is_own __attribute__((tls_model("initial-exec")));
 static struct gn_totals_plan plan = {.capability = "io"};
 static pid_t opener;
+
+void gn_io_own_begin(void)
+{
+	is_own++;
+}
+
+void gn_io_own_end(void)
+{
+	is_own--;
+}
 
 void gn_io_work_begin(struct gn_io_work *work)
 {
@@ -78,6 +89,7 @@ static void begin_process(void)
 static void open_file(struct gn_io_process *process)
 {
 	if (gn_io_generation) {
+		gn_io_events_forget();
 		gn_call_sites_forget();
 		gn_io_files_forget();
 	}
@@ -90,6 +102,7 @@ static void open_file(struct gn_io_process *process)
 	opener = (pid_t)syscall(SYS_getpid);
 	gn_io_generation++;
 	gn_io_uses_counter = gn_tick_rate_begin();
+	gn_io_events_open();
 	gn_python_caller_begin();
 	gn_io_count_begin();
 	atomic_store(&process->state, GN_IO_OPEN);
@@ -122,6 +135,7 @@ static __attribute__((destructor)) void close_at_end(void)
 	gn_io_work_begin(&work);
 	gn_io_count_end();
 	atomic_store(&gn_io_process->state, GN_IO_OFF);
+	gn_io_events_close();
 	gn_totals_close();
 	gn_io_work_end(&work);
 }

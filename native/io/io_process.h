@@ -13,6 +13,7 @@
 
 #include "bare_ticks.h"
 #include "places.h"
+#include "record_chunk.h"
 #include "signal_shield.h"
 #include "site_threads.h"
 
@@ -33,6 +34,7 @@ struct gn_io_thread {
 	volatile int is_busy;	     /* with an account, which a signal may interrupt */
 	struct gn_io_thread *nested; /* what calls of a signal's handler are added to meanwhile */
 	struct gn_hash_table accesses, sizes;
+	struct gn_record_chunk events;
 };
 
 /* Of one process: zeros in a child that was forked. */
@@ -70,6 +72,10 @@ struct gn_io_work {
 	struct gn_signal_shield shield;
 	struct gn_io_thread *thread;
 };
+
+/* The same without a look at signals: what handlers call meanwhile is not recorded. */
+void gn_io_own_begin(void);
+void gn_io_own_end(void);
 
 void gn_io_work_begin(struct gn_io_work *work);
 void gn_io_work_end(struct gn_io_work *work);

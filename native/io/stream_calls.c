@@ -16,18 +16,20 @@ static int descriptor_of(FILE *stream)
 	return fd;
 }
 
-static uint32_t file_of_stream(FILE *stream)
+static struct gn_io_target target_of(FILE *stream)
 {
 	const int fd = descriptor_of(stream);
+	struct gn_io_target target = GN_IO_NOTHING;
 	const struct gn_io_open_file *own;
 	struct gn_io_work work;
-	uint32_t file;
 
 	gn_io_work_begin(&work);
 	own = gn_io_descriptor_get(fd);
-	file = own ? own->file : gn_io_file("(memory)");
+	target.file = own ? own->file : gn_io_file("(memory)");
+	if (own)
+		target.opening = own->opening;
 	gn_io_work_end(&work);
-	return file;
+	return target;
 }
 
 void gn_io_stream_moved(const struct gn_io_call *call, FILE *stream, enum gn_io_direction direction,
@@ -41,7 +43,7 @@ void gn_io_stream_moved(const struct gn_io_call *call, FILE *stream, enum gn_io_
 void gn_io_stream_used(const struct gn_io_call *call, FILE *stream, int failed)
 {
 	if (call->thread)
-		gn_io_closed(call, file_of_stream(stream), failed);
+		gn_io_add(call, target_of(stream), GN_IO_NO_POSITION, failed);
 }
 
 void gn_io_stream_flushed(const struct gn_io_call *call, FILE *stream, int failed)
@@ -76,7 +78,7 @@ void gn_io_stream_sought(const struct gn_io_call *call, FILE *stream, int64_t re
 	own = gn_io_descriptor_find(descriptor_of(stream));
 	if (own && result >= 0)
 		atomic_store_explicit(&own->stream_position, result, memory_order_relaxed);
-	gn_io_closed(call, file_of_stream(stream), result < 0);
+	gn_io_add(call, target_of(stream), result < 0 ? GN_IO_NO_POSITION : result, result < 0);
 }
 
 void gn_io_stream_opened(const struct gn_io_call *call, FILE *stream, const char *path,
@@ -86,13 +88,13 @@ void gn_io_stream_opened(const struct gn_io_call *call, FILE *stream, const char
 		     mode && mode[0] == 'a' ? O_APPEND : 0);
 }
 
-uint32_t gn_io_stream_closing(const struct gn_io_call *call, FILE *stream)
+uint32_t gn_io_stream_closing(struct gn_io_call *call, FILE *stream)
 {
 	const int fd = descriptor_of(stream);
 
 	if (!call->thread)
 		return GN_IO_NO_FILE;
-	return fd < 0 ? file_of_stream(stream)
+	return fd < 0 ? target_of(stream).file
 		      : gn_io_closing(call, (unsigned int)fd, (unsigned int)fd);
 }
 
@@ -106,7 +108,7 @@ void gn_io_directory_used(const struct gn_io_call *call, DIR *directory, int fai
 	gn_io_used(call, directory ? dirfd(directory) : -1, failed);
 }
 
-uint32_t gn_io_directory_closing(const struct gn_io_call *call, DIR *directory)
+uint32_t gn_io_directory_closing(struct gn_io_call *call, DIR *directory)
 {
 	const int fd = directory ? dirfd(directory) : -1;
 

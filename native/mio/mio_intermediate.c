@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fatal_signals.h"
 #include "stderr_line.h"
 
 #define THREAD_STACK_BYTES ((size_t)256 << 10)
@@ -86,7 +87,8 @@ static void install(int number)
 	sigfillset(&action.sa_mask);
 	if (sigaction(number, NULL, &present))
 		report(number, "there is no such signal");
-	else if (present.sa_flags & SA_SIGINFO || present.sa_handler != SIG_DFL)
+	else if (!gn_mio_is_fatal_action(&present) &&
+		 (present.sa_flags & SA_SIGINFO || present.sa_handler != SIG_DFL))
 		report(number, "the program handles or ignores it");
 	else if (start_thread())
 		report(number, "a thread cannot be started");

@@ -243,6 +243,15 @@ int gn_mio_stack_signal(const struct gn_mio_stack *stack)
 	return 0;
 }
 
+int gn_mio_stack_holds_writes(const struct gn_mio_stack *stack)
+{
+	/* The lowest has a `flush` for the others to end at. */
+	for (uint32_t i = 0; i + 1 < stack->n; i++)
+		if (stack->layers[i].layer.module->flush)
+			return 1;
+	return 0;
+}
+
 /* --- descriptors ------------------------------------------------------------------------------ */
 
 int gn_mio_stack_descriptor(const struct gn_mio_stack *stack)

@@ -43,6 +43,9 @@ void gn_mio_stack_tell(struct gn_mio_stack *stack, int is_final);
 /* The number of a signal for intermediate statistics that a layer's option `inter` asks for; 0. */
 int gn_mio_stack_signal(const struct gn_mio_stack *stack);
 
+/* Whether a layer may keep what was written for a while. */
+int gn_mio_stack_holds_writes(const struct gn_mio_stack *stack);
+
 int gn_mio_stack_descriptor(const struct gn_mio_stack *stack);
 
 /* The file goes on under this descriptor, a duplicate; -1: under none, the program closed it. */

@@ -1,7 +1,8 @@
 /*
  * The exec family, included by a library that programs preload: no program is told of Gnomon's
  * libraries that cannot load them. What includes it says what is to be done before and, where an
- * exec returns, after: GN_EXEC_BEGIN(), an int, and GN_EXEC_FAILED(it).
+ * exec returns, after: GN_EXEC_BEGIN(path), an int, and GN_EXEC_FAILED(it); and before a child is
+ * made that executes: GN_SPAWN_BEGIN(actions).
  */
 #ifndef GNOMON_RUNTIME_EXEC_CALLS_H
 #define GNOMON_RUNTIME_EXEC_CALLS_H
@@ -30,7 +31,7 @@ typedef int (*at_call)(int, const char *, char *const *, char *const *, int);
  */
 #define EXECUTE(type, name, program, environment, ...)                                             \
 	const type next = (type)dlsym(RTLD_NEXT, name);                                            \
-	const int begun = GN_EXEC_BEGIN();                                                         \
+	const int begun = GN_EXEC_BEGIN(program);                                                   \
 	const size_t bytes = gn_loader_bytes(environment, program);                                \
 	int error;                                                                                 \
                                                                                                    \
@@ -93,6 +94,7 @@ static int spawn(const char *name, pid_t *pid, const char *path,
 
 	if (!next)
 		return ENOSYS;
+	GN_SPAWN_BEGIN(actions);
 	return next(pid, path, actions, attributes, arguments,
 		    bytes ? gn_loader_environment(variables, alloca(bytes)) : variables);
 }

@@ -3,10 +3,9 @@
 #include <limits.h>
 #include <pthread.h>
 
-#include "files_state.h"
+#include "file_calls.h"
 #include "gnomon/MIO_user.h"
-#include "mio_settings.h"
-#include "open_files.h"
+#include "api_life.h"
 #include "result.h"
 #include "system_calls.h"
 
@@ -40,22 +39,18 @@ static int open_file(const char *path, int flags, int mode, const struct mio_ext
 		.file = {.path = path, .flags = flags, .mode = (mode_t)mode}};
 	const bool is_scratch = extra && extra->cookie == MIO_EXTRA_COOKIE &&
 				(unsigned int)extra->flags & MIO_EXTRA_FLAG_SCRATCH;
-	struct gn_mio_stack *stack;
-	int fd, result;
+	struct stat status;
+	int result;
 
 	if (!path)
 		return -EFAULT;
 	result = read_extra(&request, extra);
 	if (result)
 		return result;
-	pthread_once(&once, gn_mio_files_begin);
-	gn_mio_file_flush_peers(path);
-	result = gn_mio_request_open(&stack, &request);
-	if (result)
-		return result;
-	fd = gn_mio_stack_descriptor(stack);
-	result = gn_mio_file_add(stack, is_scratch);
-	return result ? result : fd;
+	pthread_once(&once, gn_mio_api_begin);
+	if (gn_mio_has_files() && !stat(path, &status))
+		gn_mio_file_flush_peers(&status, false);
+	return gn_mio_file_open(&request, is_scratch);
 }
 
 int MIO_open64(const char *path, int flags, int mode, struct mio_extra *extra)
@@ -76,43 +71,6 @@ int MIO_close(int fd)
 
 /* --- reading and writing ---------------------------------------------------------------------- */
 
-static ssize_t read_file(struct gn_mio_file *file, void *to, size_t bytes)
-{
-	ssize_t result = gn_mio_file_find_position(file);
-
-	if (result)
-		return result;
-	/* What the other open of the file wrote since. */
-	if (file->has_peer)
-		gn_mio_stack_drop(file->stack);
-	if (!file->has_position)
-		return gn_mio_stack_read(file->stack, to, bytes, GN_MIO_NO_OFFSET);
-	result = gn_mio_stack_read(file->stack, to, bytes, file->position);
-	file->position += result > 0 ? result : 0;
-	return result;
-}
-
-static ssize_t write_file(struct gn_mio_file *file, const void *from, size_t bytes)
-{
-	const bool has_offset = file->has_position && !file->is_append;
-	ssize_t result = has_offset ? gn_mio_file_find_position(file) : 0;
-	int flushed;
-
-	if (result)
-		return result;
-	result = gn_mio_stack_write(file->stack, from, bytes,
-				    has_offset ? file->position : GN_MIO_NO_OFFSET);
-	if (has_offset)
-		file->position += result > 0 ? result : 0;
-	else if (file->has_position && result > 0)
-		file->is_at_end = true;
-	if (result > 0 && file->has_peer) {
-		flushed = gn_mio_stack_flush(file->stack);
-		result = flushed < 0 ? flushed : result;
-	}
-	return result;
-}
-
 ssize_t MIO_read_wide(int fd, void *to, size_t bytes)
 {
 	int error;
@@ -121,7 +79,7 @@ ssize_t MIO_read_wide(int fd, void *to, size_t bytes)
 
 	if (!file)
 		return error ? gn_mio_returned(-error) : read(fd, to, bytes);
-	result = read_file(file, to, bytes);
+	result = gn_mio_file_read(file, to, bytes);
 	gn_mio_file_unlock(file);
 	return gn_mio_returned(result);
 }
@@ -134,7 +92,7 @@ ssize_t MIO_write_wide(int fd, const void *from, size_t bytes)
 
 	if (!file)
 		return error ? gn_mio_returned(-error) : write(fd, from, bytes);
-	result = write_file(file, from, bytes);
+	result = gn_mio_file_write(file, from, bytes);
 	gn_mio_file_unlock(file);
 	return gn_mio_returned(result);
 }
@@ -153,48 +111,6 @@ int MIO_write(int fd, const void *from, int bytes)
 
 /* --- position, size, state -------------------------------------------------------------------- */
 
-/* What only the kernel can tell: of holes, of devices' ends. */
-static int64_t kernel_position(struct gn_mio_file *file, int64_t offset, int whence)
-{
-	const int result = gn_mio_stack_flush(file->stack);
-
-	return result ? result
-		      : gn_mio_system_seek(gn_mio_stack_descriptor(file->stack), offset, whence);
-}
-
-static int64_t new_position(struct gn_mio_file *file, int64_t offset, int whence)
-{
-	int64_t base = 0, target;
-
-	if (whence != SEEK_SET && whence != SEEK_CUR)
-		return kernel_position(file, offset, whence);
-	if (whence == SEEK_CUR)
-		base = file->position;
-	if (__builtin_add_overflow(base, offset, &target))
-		return -EOVERFLOW;
-	return target < 0 ? -EINVAL : target;
-}
-
-static int64_t seek_file(struct gn_mio_file *file, int64_t offset, int whence)
-{
-	int64_t position;
-	int result;
-
-	if (!file->has_position)
-		return kernel_position(file, offset, whence);
-	result = gn_mio_file_find_position(file);
-	if (result)
-		return result;
-	position = new_position(file, offset, whence);
-	if (position < 0)
-		return position;
-	result = gn_mio_stack_seek(file->stack, file->position, position);
-	if (result < 0)
-		return result;
-	file->position = position;
-	return position;
-}
-
 int64 MIO_lseek64(int fd, int64 offset, int whence)
 {
 	int error;
@@ -203,7 +119,7 @@ int64 MIO_lseek64(int fd, int64 offset, int whence)
 
 	if (!file)
 		return error ? gn_mio_returned(-error) : lseek(fd, offset, whence);
-	result = seek_file(file, offset, whence);
+	result = gn_mio_file_seek(file, offset, whence);
 	gn_mio_file_unlock(file);
 	return gn_mio_returned(result);
 }
@@ -216,9 +132,7 @@ int MIO_ftruncate64(int fd, int64 bytes)
 
 	if (!file)
 		return error ? (int)gn_mio_returned(-error) : ftruncate(fd, bytes);
-	result = gn_mio_stack_flush(file->stack);
-	if (!result)
-		result = gn_mio_stack_truncate(file->stack, bytes);
+	result = gn_mio_file_truncate(file, bytes);
 	gn_mio_file_unlock(file);
 	return (int)gn_mio_returned(result);
 }
@@ -231,9 +145,7 @@ int MIO_fstat64(int fd, MIO_STRUCT_STAT *status)
 
 	if (!file)
 		return error ? (int)gn_mio_returned(-error) : fstat(fd, (struct stat *)status);
-	result = gn_mio_stack_flush(file->stack);
-	if (!result)
-		result = gn_mio_stack_status(file->stack, (struct stat *)status);
+	result = gn_mio_file_status(file, (struct stat *)status);
 	gn_mio_file_unlock(file);
 	return (int)gn_mio_returned(result);
 }
@@ -246,57 +158,12 @@ int MIO_fsync(int fd)
 
 	if (!file)
 		return error ? (int)gn_mio_returned(-error) : fsync(fd);
-	result = gn_mio_stack_flush(file->stack);
-	if (!result && !file->is_scratch)
-		result = gn_mio_stack_sync(file->stack, false);
+	result = gn_mio_file_sync(file, false);
 	gn_mio_file_unlock(file);
 	return (int)gn_mio_returned(result);
 }
 
 /* --- fcntl ------------------------------------------------------------------------------------ */
-
-static bool is_lock_command(int command)
-{
-	return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK ||
-	       command == F_OFD_SETLKW;
-}
-
-static int set_flags(struct gn_mio_file *file, void *argument)
-{
-	const bool is_append = (intptr_t)argument & O_APPEND;
-	/* The kernel's position is where appends end; ours goes on from there. */
-	int result = gn_mio_file_find_position(file);
-
-	if (!result)
-		result = gn_mio_stack_flush(file->stack);
-	if (!result)
-		result = gn_mio_stack_control(file->stack, F_SETFL, argument);
-	if (result >= 0)
-		file->is_append = is_append;
-	return result;
-}
-
-static int control_file(struct gn_mio_file *file, int command, void *argument)
-{
-	int added, result;
-
-	if (command == F_SETFL)
-		return set_flags(file, argument);
-	/* What was written under a lock is there for who gets it next. */
-	result = is_lock_command(command) ? gn_mio_stack_flush(file->stack) : 0;
-	if (!result)
-		result = gn_mio_stack_control(file->stack, command, argument);
-	if (result >= 0 && is_lock_command(command))
-		gn_mio_stack_drop(file->stack);
-	if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) {
-		added = gn_mio_file_add_descriptor(file, result);
-		if (added) {
-			gn_mio_system_close(result);
-			result = added;
-		}
-	}
-	return result;
-}
 
 int MIO_fcntl(int fd, int command, int *argument)
 {
@@ -306,7 +173,7 @@ int MIO_fcntl(int fd, int command, int *argument)
 
 	if (!file)
 		return error ? (int)gn_mio_returned(-error) : fcntl(fd, command, argument);
-	result = control_file(file, command, argument);
+	result = gn_mio_file_control(file, command, argument);
 	gn_mio_file_unlock(file);
 	return (int)gn_mio_returned(result);
 }

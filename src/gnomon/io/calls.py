@@ -18,6 +18,7 @@ WRITES_AND_SYNCS, STREAM_WRITES_AND_FLUSHES = "write and fsync", "fwrite and ffl
 _STREAM_SUMS = (STREAM_OTHERS, STREAM_WRITES_AND_FLUSHES)
 
 _DECLARATION = re.compile(r"^(?P<result>.*?[ *])(?P<name>\w+)\((?P<parameters>.*)\)$")
+_OF_PATH = re.compile(r"gn_io_named\(&call, (\w+), (\w+),")
 _PARAMETER_NAME = re.compile(r"\(\*(\w+)\)|(\w+)(?:\[\w*\])?$")
 
 
@@ -38,6 +39,10 @@ class Call(NamedTuple):
         then: C that runs behind it.
         next: what is called in its place, "" for itself.
         missing: what it returns where the C library has no such function.
+        shows: C that runs before it where files have modules of MIO.
+        modules: C that is true where they did it, "" where they cannot.
+        settles: arguments that are descriptors which the kernel has to know all of otherwise.
+        after: C that runs behind it where files have modules.
     """
 
     name: str
@@ -53,6 +58,10 @@ class Call(NamedTuple):
     then: str
     next: str
     missing: str
+    shows: str
+    modules: str
+    settles: tuple[str, ...]
+    after: str
 
 
 @cache
@@ -96,22 +105,35 @@ def _call(entry: dict[str, object]) -> Call:
     parameters = _split(match["parameters"])
     is_variadic = "..." in parameters
     own = tuple(one for one in parameters if one not in ("...", "void"))
-    also = entry.get("also", [])
+    also, arguments = entry.get("also", []), tuple(map(_name_of, own))
+    settles = entry.get("settles", [name for name in arguments if name == "fd"])
+    group, then = str(entry["group"]), str(entry["then"])
     return Call(
         name=match["name"],
         result=match["result"].strip(),
         parameters=own,
-        arguments=tuple(map(_name_of, own)),
-        group=str(entry["group"]),
+        arguments=arguments,
+        group=group,
         layer=str(entry.get("layer", POSIX)),
         counted_as=str(entry.get("is", match["name"])),
         also=tuple(map(str, also)) if isinstance(also, list) else (),
         variadic=str(entry.get("variadic", "list")) if is_variadic else "",
         before=str(entry.get("before", "")),
-        then=str(entry["then"]),
+        then=then,
         next=str(entry.get("next", "")),
         missing=str(entry.get("missing", "")),
+        shows=str(entry.get("shows", _shown_path(then, group))),
+        modules=str(entry.get("modules", "")),
+        settles=tuple(map(str, settles)) if isinstance(settles, list) else (),
+        after=str(entry.get("after", "")),
     )
+
+
+def _shown_path(then: str, group: str) -> str:
+    """Return that the path is shown which a call is of, "" for one that is of none."""
+    match = _OF_PATH.match(then)
+    changes = int(group == "size")
+    return f"gn_io_show({match[1]}, {match[2]}, {changes})" if match else ""
 
 
 def _split(parameters: str) -> list[str]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from gnomon.io.darshan_log.reader import DarshanReader
+from gnomon.io.module_files import FILES_HELP, named
+from gnomon.io.trace_options import TRACE_HELP, TRACE_MB_HELP, TRACE_MB_MOST
 from gnomon.launch.capability import Capability, Execution
+from gnomon.launch.options import Option, whole_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +27,12 @@ class Io(Capability):
     title = "I/O: calls, time, bytes and access patterns by file, call site, size and process"
     knows_ranks = True
     readers = (DarshanReader(),)
+    options = (
+        Option("trace", TRACE_HELP),
+        Option("trace-mb", TRACE_MB_HELP, "MB",
+               whole_number(1, TRACE_MB_MOST, f"{TRACE_MB_MOST} MB at most")),
+        Option("files", FILES_HELP, "FILES", named),
+    )  # fmt: skip
 
     @property
     def report_parts(self) -> tuple[ReportPart, ...]:

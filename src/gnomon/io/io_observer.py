@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gnomon.errors import ObserverError
+from gnomon.io.module_files import DEFAULTS, FILES, ModuleFiles, of_environment
+from gnomon.io.trace_options import TRACE_MB
 from gnomon.launch import preloads
 from gnomon.launch.observer import Observer
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from gnomon.launch.capability import Execution
 
 _LIBRARY = Path(__file__).with_name("libgnomon_io.so")
+# Source: native/io/event_file.h.
+_TRACE_VARIABLE = "GNOMON_IO_TRACE"
 
 
 def problem() -> str:
@@ -45,6 +49,21 @@ class IoObserver(Observer):
         if why and execution.is_asked:
             raise ObserverError(f"io: {why}")
         self._is_used = not why
+        own = execution.options
+        megabytes = own["trace-mb"] or (TRACE_MB if own["trace"] else 0)
+        self._trace_bytes = megabytes << 20
+        self._files: ModuleFiles = own["files"] or of_environment()
+
+    def environment(self) -> Mapping[str, str]:
+        """Return how many bytes of events a process may leave, and which modules files get."""
+        variables = {}
+        if self._trace_bytes or _TRACE_VARIABLE in os.environ:
+            variables[_TRACE_VARIABLE] = str(self._trace_bytes)
+        if self._files.files:
+            variables[FILES] = self._files.files
+        if self._files.files and self._files.defaults:
+            variables[DEFAULTS] = self._files.defaults
+        return variables
 
     def preloads(self) -> Sequence[str]:
         """Return the library."""

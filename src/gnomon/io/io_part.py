@@ -88,6 +88,7 @@ _COVERAGE_KEYS = (
     Key("device_read", "number", "bytes that came from storage, not from memory"),
     Key("device_written", "number", "bytes that went to storage"),
     Key("major_faults", "number", "pages that were fetched when they were touched: mapped files"),
+    Key("with_modules", "integer", "processes with modules of MIO: there requests are others"),
     Key("is_complete", "boolean", "what was seen accounts for the kernel's counts; null: unknown",
         is_nullable=True),
 )  # fmt: skip
@@ -294,5 +295,6 @@ def _coverage_row(coverage: Coverage) -> dict[str, Any]:
         "device_read": coverage.device_read,
         "device_written": coverage.device_written,
         "major_faults": coverage.major_faults,
+        "with_modules": coverage.with_modules,
         "is_complete": coverage.is_complete,
     }

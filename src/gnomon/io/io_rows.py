@@ -26,6 +26,11 @@ _ROOT = np.zeros(1, np.int64)
 """The program's path."""
 NO_FILE = "(none)"
 
+HOW_OPENED = {
+    io_metrics.APPENDED: 1, io_metrics.DIRECT: 2, io_metrics.SYNCHRONOUS: 4,
+    io_metrics.INHERITED: 8,
+}  # fmt: skip
+"""Of enum gn_file_opened (native/call_sites/totals_file.h)."""
 MEASURES = (
     Measure(io_metrics.TIME, "ns", "in calls on files"),
     Measure(io_metrics.ASKED, "bytes", "what calls on files were to move"),
@@ -54,6 +59,11 @@ MEASURES = (
     Measure(
         io_metrics.FILE_BYTES, "bytes", "size when first opened", aggregation=Aggregation.MAX
     ),
+    *(
+        Measure(name, "", "1 of files of which a process had such a descriptor",
+                aggregation=Aggregation.MAX)
+        for name in HOW_OPENED
+    ),
     Measure(io_metrics.KERNEL_READ, "bytes", "by system calls, as the kernel counts"),
     Measure(io_metrics.KERNEL_WRITTEN, "bytes", "by system calls, as the kernel counts"),
     Measure(io_metrics.DEVICE_READ, "bytes", "fetched from storage, as the kernel counts"),
@@ -62,9 +72,11 @@ MEASURES = (
 )  # fmt: skip
 (_TIME, _ASKED, _DELIVERED, _FAILURES, _LONGEST, _TIME_BY_FILE, _ASKED_BY_FILE, _DELIVERED_BY_FILE,
  _FAILURES_BY_FILE, _TIME_BY_SIZE, _BYTES_BY_SIZE, _CALLS_BY_FILE_SIZE, _FORWARD, _FORWARD_BYTES,
- _BACKWARD, _BACKWARD_BYTES, _UNALIGNED, _END, _OPENS, _FILE_BYTES, _KERNEL_READ, _KERNEL_WRITTEN,
- _DEVICE_READ, _DEVICE_WRITTEN, _MAJOR_FAULTS) = range(len(MEASURES))  # fmt: skip
+ _BACKWARD, _BACKWARD_BYTES, _UNALIGNED, _END, _OPENS, _FILE_BYTES, _APPENDED, _DIRECT,
+ _SYNCHRONOUS, _INHERITED, _KERNEL_READ, _KERNEL_WRITTEN, _DEVICE_READ, _DEVICE_WRITTEN,
+ _MAJOR_FAULTS) = range(len(MEASURES))  # fmt: skip
 _WITH_CALLS = (_TIME, _TIME_BY_FILE, _TIME_BY_SIZE, _CALLS_BY_FILE_SIZE)
+_HOW_OPENED = (_APPENDED, _DIRECT, _SYNCHRONOUS, _INHERITED)
 _KERNEL = (
     (_KERNEL_READ, "read_bytes"), (_KERNEL_WRITTEN, "written_bytes"),
     (_DEVICE_READ, "device_read_bytes"), (_DEVICE_WRITTEN, "device_written_bytes"),
@@ -146,9 +158,15 @@ class ProcessRows:
         ):  # fmt: skip
             rows.add(metric, paths, own[name])
         rows.add_greatest(_END, paths, own["end"])
-        bytes_of = dict(zip(file.files["file"].tolist(), file.files["bytes"].tolist(), strict=True))
-        sizes = np.array([bytes_of.get(number, 0) for number in own["file"].tolist()], np.float64)
+        numbers, files = own["file"].tolist(), file.files["file"].tolist()
+        bytes_of = dict(zip(files, file.files["bytes"].tolist(), strict=True))
+        sizes = np.array([bytes_of.get(number, 0) for number in numbers], np.float64)
         rows.add_greatest(_FILE_BYTES, paths, sizes)
+        how_of = dict(zip(files, file.files["how_opened"].tolist(), strict=True))
+        opened = np.array([how_of.get(number, 0) for number in numbers], np.int64)
+        for metric, bit in zip(_HOW_OPENED, HOW_OPENED.values(), strict=True):
+            is_so = opened & bit > 0
+            rows.add_greatest(metric, paths[is_so], np.ones(int(is_so.sum())))
 
     def _add_kernel(self, file: TotalsFile) -> None:
         """Add what the kernel counted from the first call to the end, where both are known."""

@@ -293,7 +293,15 @@ class IoSums(CallSums):
             stream_read=moved["read", True],
             stream_written=moved["write", True],
             stream_calls=stream_calls,
+            with_modules=self._with_modules(),
         )
+
+    def _with_modules(self) -> int:
+        """Return how many processes had modules of MIO, as the run's head says."""
+        facts = self._run.head.get("facts")
+        own = facts.get("io") if isinstance(facts, dict) else None
+        said = own.get("with_modules") if isinstance(own, dict) else None
+        return said if isinstance(said, int) else 0
 
     def _moved(self) -> tuple[dict[tuple[str, bool], float], float]:
         """Return bytes by direction and whether through stdio, and calls that fill its buffers."""

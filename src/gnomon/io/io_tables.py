@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.io import io_metrics
+from gnomon.io.io_events import EventFiles
 from gnomon.io.io_rows import MEASURES, NO_FILE, ProcessRows, file_names, number_pairs
 from gnomon.measurement.call_rows import TableParts, metrics_table, whole
 from gnomon.measurement.call_sites import CallSites, SiteKinds
@@ -32,6 +33,7 @@ def collect(folder: Path) -> Collected:
     """Return the calls on files that the processes of a run left in its staging folder."""
     sites, facts = CallSites(_SITE_KINDS), Counter[str]()
     files: dict[tuple[str, str], str] = {}
+    events = EventFiles()
 
     def look(file: TotalsFile) -> None:
         sites.add(file)
@@ -39,14 +41,21 @@ def collect(folder: Path) -> Collected:
         facts["calls"] += int(whole(file.sites["calls"]).sum())
         facts["records_lost"] += file.lost
         facts["ended_early"] += not file.is_closed
+        facts["with_modules"] += file.has_modules
         files.update(_files(file))
+        events.look(file)
 
     ordered, warnings = processes_of(folder, "io", TotalsProcess, look)
     missing = sites.resolve()
     if ordered:
         facts["processes"] = len(ordered)
-    said = (*warnings, *notes("io", ordered))
-    return Collected(_tables(ordered, sites, files), missing, said, dict(facts))
+    facts.update(_event_facts(events))
+    said = (*warnings, *events.warnings, *notes("io", ordered), *events.notes(ordered))
+    return Collected(_tables(ordered, sites, files, events), missing, said, dict(facts))
+
+
+def _event_facts(events: EventFiles) -> dict[str, int]:
+    return {"events": events.n, "events_lost": events.lost} if events.n or events.lost else {}
 
 
 def _files(file: TotalsFile) -> Iterator[tuple[tuple[str, str], str]]:
@@ -58,8 +67,9 @@ def _files(file: TotalsFile) -> Iterator[tuple[tuple[str, str], str]]:
 
 
 def _tables(
-    processes: Sequence[TotalsProcess], sites: CallSites, files: dict[tuple[str, str], str]
-) -> Iterator[Table]:
+    processes: Sequence[TotalsProcess], sites: CallSites, files: dict[tuple[str, str], str],
+    events: EventFiles,
+) -> Iterator[Table]:  # fmt: skip
     if not processes:
         return
     table = Table(LOCATIONS)
@@ -79,6 +89,9 @@ def _tables(
             yield profile.table()
     if profile.n:
         yield profile.table()
+    numbers = {key: number for number, key in enumerate(files)}
+    for location, process in enumerate(processes):
+        yield from events.tables(location, process, sites, numbers)
 
 
 def _file_table(files: dict[tuple[str, str], str]) -> Table:

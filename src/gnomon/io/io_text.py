@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gnomon.io.io_sums import IoSums
     from gnomon.io.io_values import Coverage, File, Process, Site, SizeSum
     from gnomon.io.mpi_io_sums import MpiIoCalls
+    from gnomon.store.site_places import SitePlace
 
 SHOWN = 10
 """Files and sites of the whole screen."""
@@ -175,7 +176,11 @@ def site_lines(sites: Sequence[Site], width: int, top: int) -> list[str]:
 
 def site_label(site: Site) -> str:
     """Return a site as text: its call, function and line, and who called that."""
-    place = site.place
+    return place_label(site.place)
+
+
+def place_label(place: SitePlace) -> str:
+    """Return the place of a site likewise."""
     where = f"{Path(place.file).name}:{place.line}" if place.file else place.module
     text = " ".join(part for part in (place.routine, "in", place.function, where) if part)
     caller = f" ← {place.callers[0]}" if place.callers else ""
@@ -234,6 +239,12 @@ def coverage_lines(coverage: Coverage, width: int) -> list[str]:
     """Return whether what was seen accounts for what the kernel counted."""
     if not coverage.is_countable:
         text = "coverage: not known: what was imported has no counts of the kernel beside its calls"
+    elif coverage.with_modules:
+        text = (
+            "coverage: not known, as files had modules of MIO, whose requests are not the "
+            f"program's: the kernel counted {_bytes_of(coverage.kernel_read)} read, "
+            f"{_bytes_of(coverage.kernel_written)} written"
+        )
     elif coverage.is_complete is None:
         text = (
             "coverage: not known, as every process was killed, or ended without exit(3): the "

@@ -83,6 +83,11 @@ def total(values: Iterable[float | None]) -> float | None:
     return sum(known) if known else None
 
 
+def or_zero(value: float | None) -> float:
+    """Return a value, 0 where it is not known: for what looks at Gnomon's own runs alone."""
+    return value or 0.0
+
+
 class File(NamedTuple):
     """A file and what was done with it.
 
@@ -176,6 +181,7 @@ class Coverage(NamedTuple):
         stream_written: likewise.
         stream_calls: reads and seeks of streams, each of which may read a buffer.
         is_countable: the run has counts of the kernel at all.
+        with_modules: processes with modules of MIO, which move bytes in requests of their own.
     """
 
     counted: int
@@ -191,6 +197,7 @@ class Coverage(NamedTuple):
     stream_written: float
     stream_calls: float
     is_countable: bool
+    with_modules: int
 
     @property
     def unseen_read(self) -> float:
@@ -206,7 +213,7 @@ class Coverage(NamedTuple):
     @property
     def is_complete(self) -> bool | None:
         """Whether calls that were seen account for the kernel's counts; None: those are unknown."""
-        if not self.counted:
+        if not self.counted or self.with_modules:
             return None
         return not any(
             unseen > max(_UNSEEN_LEAST, _UNSEEN_SHARE * whole)

@@ -26,7 +26,7 @@ NONE = 0xFFFFFFFF
 """In the place of a number: there is no communicator, frame or module."""
 CODE = 1 << 31
 """Of a frame's module: the rest is the number of a Python function, whose line is its offset."""
-CLOSED, FINALIZED, SPAWNED = 1, 2, 4
+CLOSED, FINALIZED, SPAWNED, HAS_MODULES = 1, 2, 4, 8
 RECORD_BYTES = 64
 
 _NAME_BYTES = 40
@@ -62,7 +62,7 @@ _KINDS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "waiting": (9, (("zero", "u2"), ("thread", "u4"), ("site", "u4"), ("pad", "u4"),
                     ("calls", "u8"), ("ticks", "u8"))),
     "file": (11, (("type", "u2"), ("file", "u4"), ("device", "u8"), ("inode", "u8"),
-                  ("bytes", "u8"), ("block_bytes", "u8"))),
+                  ("bytes", "u8"), ("block_bytes", "u8"), ("how_opened", "u4"))),
     "access": (12, (("writes", "u2"), ("thread", "u4"), ("file", "u4"), ("unaligned", "u4"),
                     ("forward", "u8"), ("forward_bytes", "u8"), ("backward", "u8"),
                     ("backward_bytes", "u8"), ("end", "u8"), ("opens", "u8"))),
@@ -92,6 +92,7 @@ class TotalsFile(NamedTuple):
         name: what the kernel calls it.
         program: the path of what it executed.
         realtime_ns: when the file was made, in nanoseconds since 1970.
+        ticks: the same on the clock that times are of.
         rank: in MPI_COMM_WORLD, -1 where MPI was never up.
         n_ranks: of MPI_COMM_WORLD.
         world: what tells its MPI_COMM_WORLD from others of a run: its launcher's name for it, and
@@ -99,6 +100,7 @@ class TotalsFile(NamedTuple):
         library: what the MPI calls itself.
         is_closed: the process ended by itself, not by a kill, _exit or exec.
         is_finalized: it called MPI_Finalize.
+        has_modules: files of it had modules of MIO, which make requests of their own.
         lost: records that there was no room for.
         ticks_hz: ticks of times in a second.
         up_ticks: between MPI_Init and MPI_Finalize, or the last call of all where that was not
@@ -129,12 +131,14 @@ class TotalsFile(NamedTuple):
     name: str
     program: str
     realtime_ns: int
+    ticks: int
     rank: int
     n_ranks: int
     world: tuple[bool, str]
     library: str
     is_closed: bool
     is_finalized: bool
+    has_modules: bool
     lost: int
     ticks_hz: float
     up_ticks: int
@@ -186,12 +190,14 @@ def read_totals(path: Path) -> TotalsFile:
         name=_text(header["name"]),
         program=_text(header["program"]),
         realtime_ns=int(header["realtime_ns"]),
+        ticks=int(header["ticks"]),
         rank=int(header["rank"]),
         n_ranks=int(header["n_ranks"]),
         world=(bool(flags & SPAWNED), _text(header["job"])),
         library=_text(header["library"]),
         is_closed=bool(flags & CLOSED),
         is_finalized=bool(flags & FINALIZED),
+        has_modules=bool(flags & HAS_MODULES),
         lost=int(header["lost"]),
         ticks_hz=float(header["ticks_hz"]),
         up_ticks=max(down - up, 0) if up and down else 0,

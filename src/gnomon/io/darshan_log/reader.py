@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from gnomon.named_tuple import NamedTuple
 
 TYPE_CHECKING = False
@@ -12,13 +10,8 @@ if TYPE_CHECKING:
 
     from gnomon.store.run import Run
 
-_MAGIC = 6567223
-"""Source: include/darshan-log-format.h, DARSHAN_MAGIC_NR; in the byte order of the writer."""
-_START = re.compile(
-    rb"\d\.\d\d\0{4}(?:%b|%b)"
-    % tuple(re.escape(_MAGIC.to_bytes(8, order)) for order in ("little", "big")),
-    re.DOTALL,
-)
+# Source: include/darshan-log-format.h, DARSHAN_MAGIC_NR; in the byte order of the writer.
+_MAGIC = tuple((6567223).to_bytes(8, order) for order in ("little", "big"))
 
 
 class DarshanReader(NamedTuple):
@@ -30,7 +23,8 @@ class DarshanReader(NamedTuple):
 
     def sniff(self, start: bytes) -> bool:
         """Return whether it begins with the version of such a log and Darshan's number."""
-        return _START.match(start) is not None
+        is_version = start[1:2] == b"." and (start[:1] + start[2:4]).isdigit()
+        return is_version and start[4:8] == bytes(4) and start[8:16] in _MAGIC
 
     def open(self, path: Path) -> Run:
         """Return the file as a run, its tables unpacked into files without a name."""

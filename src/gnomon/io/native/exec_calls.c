@@ -1,6 +1,36 @@
-/* A program that cannot load this library, in another root or of another user, is not told of it.
+/*
+ * What ends a program here, or begins another one. One that cannot load this library, in another
+ * root or of another user, is not told of it.
  */
-#define GN_EXEC_BEGIN() 0
+#include "module_calls.h"
+
+#define GN_EXEC_BEGIN(path) (gn_io_module_execute(path), 0)
 #define GN_EXEC_FAILED(begun) (void)(begun)
+#define GN_SPAWN_BEGIN(actions) gn_io_module_spawn((actions) != NULL)
 
 #include "exec_calls.h"
+
+#include <stdlib.h>
+
+int system(const char *command)
+{
+	int (*const next)(const char *) = (int (*)(const char *))dlsym(RTLD_NEXT, "system");
+
+	gn_io_module_spawn(0);
+	return next(command);
+}
+
+/* Destructors are not called: what modules hold is written here. */
+#define ENDS(name)                                                                                 \
+	void name(int status)                                                                      \
+	{                                                                                          \
+		void (*const next)(int) = (void (*)(int))dlsym(RTLD_NEXT, #name);                  \
+                                                                                                   \
+		gn_io_module_exit();                                                               \
+		next(status);                                                                      \
+		__builtin_unreachable();                                                           \
+	}
+
+ENDS(_exit)
+ENDS(_Exit)
+ENDS(quick_exit)

@@ -27,6 +27,7 @@
 #include <wchar.h>
 
 #include "io_call.h"
+#include "module_calls.h"
 
 /* Looked up at the first call: most programs use few of them. */
 #define GN_IO_FIND(next, name, ...)                                                                \

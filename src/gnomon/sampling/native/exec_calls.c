@@ -5,11 +5,13 @@
  */
 #include "python_sampler.h"
 
-#define GN_EXEC_BEGIN() gn_python_pause()
+#define GN_EXEC_BEGIN(path) gn_python_pause()
 #define GN_EXEC_FAILED(was_sampled)                                                                \
 	do {                                                                                       \
 		if (was_sampled)                                                                   \
 			gn_python_resume();                                                        \
 	} while (0)
+
+#define GN_SPAWN_BEGIN(actions) (void)0
 
 #include "exec_calls.h"

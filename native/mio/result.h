@@ -1,4 +1,4 @@
-/* How the functions of MIO_user.h return what layers do. */
+/* How functions that programs call return what layers do. */
 #ifndef GNOMON_MIO_RESULT_H
 #define GNOMON_MIO_RESULT_H
 

@@ -1,0 +1,568 @@
+#include "module_calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statfs.h>
+
+#include "file_calls.h"
+#include "io_process.h"
+#include "memory_probe.h"
+#include "own_calls.h"
+#include "process_life.h"
+#include "result.h"
+#include "system_calls.h"
+
+/* Of a request's memory so many pages are looked at. */
+#define PAGES_ASKED 64u
+
+int gn_io_has_modules;
+
+/* Whose files these are. A child of vfork(2) has the same memory and another number. */
+static pid_t owner;
+static pid_t shown_in; /* the last such child, before which all that was written was written */
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+static pid_t here(void)
+{
+	return (pid_t)syscall(SYS_getpid);
+}
+
+static void in_child(void)
+{
+	owner = here();
+}
+
+static __attribute__((constructor)) void begin(void)
+{
+	const char *files = getenv("MIO_FILES");
+	struct gn_io_work work;
+
+	if (!files || !*files)
+		return;
+	gn_io_work_begin(&work);
+	if (gn_mio_settings()->files.n) {
+		owner = here();
+		gn_mio_files_begin();
+		pthread_atfork(NULL, NULL, in_child);
+		gn_io_has_modules = 1;
+	}
+	gn_io_work_end(&work);
+}
+
+static void end(void)
+{
+	struct gn_io_work work;
+
+	gn_io_work_begin(&work);
+	gn_mio_process_end();
+	gn_io_work_end(&work);
+}
+
+static __attribute__((destructor)) void end_at_exit(void)
+{
+	gn_io_module_exit();
+}
+
+void gn_io_module_exit(void)
+{
+	if (gn_io_has_modules && here() == owner)
+		end();
+}
+
+/*
+ * What such a child changes is in a table of its own, the files are its parent's. They are shown
+ * once, before the first change: later their descriptors may be others here.
+ */
+static int is_child(void)
+{
+	const pid_t pid = here();
+
+	if (pid == owner)
+		return 0;
+	if (shown_in != pid) {
+		shown_in = pid;
+		gn_mio_files_show(0);
+	}
+	return 1;
+}
+
+void gn_io_module_spawn(int gets_all)
+{
+	struct gn_io_work work;
+
+	if (!gn_mio_has_files())
+		return;
+	gn_io_work_begin(&work);
+	if (!is_child())
+		gn_mio_files_show(gets_all);
+	gn_io_work_end(&work);
+}
+
+void gn_io_module_execute(const char *path)
+{
+	if (gn_io_has_modules && !is_child() &&
+	    (!path || !strchr(path, '/') || !syscall(SYS_faccessat, AT_FDCWD, path, X_OK)))
+		end();
+}
+
+/* --- calls of a file -------------------------------------------------------------------------- */
+
+/* What a signal's handler called over a call of the same file: it is done when that has ended. */
+struct late_call {
+	struct late_call *next;
+	size_t bytes;
+	int is_read; /* which was done, but for the position */
+	char written[];
+};
+
+static void add_late(struct gn_mio_file *file, const void *from, size_t bytes)
+{
+	struct late_call *call = gn_take_memory(sizeof(*call) + (from ? bytes : 0));
+	void *next = atomic_load(&file->late);
+
+	if (!call)
+		return;
+	call->bytes = bytes;
+	call->is_read = !from;
+	if (from)
+		memcpy(call->written, from, bytes);
+	do
+		call->next = next;
+	while (!atomic_compare_exchange_weak(&file->late, &next, call));
+}
+
+/* The first one first. */
+static void do_late(struct gn_mio_file *file, struct late_call *call)
+{
+	if (!call)
+		return;
+	do_late(file, call->next);
+	if (call->is_read)
+		gn_mio_file_seek(file, (int64_t)call->bytes, SEEK_CUR);
+	else
+		gn_mio_file_write(file, call->written, call->bytes);
+	gn_give_memory(call, sizeof(*call) + (call->is_read ? 0 : call->bytes));
+}
+
+static void unlock(struct gn_mio_file *file, int fd)
+{
+	int error;
+
+	while (file) {
+		if (atomic_load_explicit(&file->late, memory_order_relaxed))
+			do_late(file, atomic_exchange(&file->late, NULL));
+		gn_mio_file_unlock(file);
+		if (!atomic_load_explicit(&file->late, memory_order_relaxed))
+			return;
+		file = gn_mio_file_lock(fd, &error);
+	}
+}
+
+/* CALL is done with `file`, which is locked. */
+#define WITH_FILE(fd, result, type, CALL, NESTED)                                                  \
+	do {                                                                                       \
+		int error;                                                                         \
+		struct gn_mio_file *file = gn_mio_file_lock(fd, &error);                           \
+                                                                                                   \
+		if (error) {                                                                       \
+			NESTED;                                                                    \
+		}                                                                                  \
+		if (!file)                                                                         \
+			return 0;                                                                  \
+		gn_io_own_begin();                                                                 \
+		*(result) = (type)gn_mio_returned(CALL);                                           \
+		gn_io_own_end();                                                                   \
+		unlock(file, fd);                                                                  \
+		return 1;                                                                          \
+	} while (0)
+
+/*
+ * Whether there is memory at an address: layers copy, and a fault of theirs would be a signal where
+ * the kernel returns EFAULT. What was there lately is not asked for again. Large requests, which
+ * layers pass on as they are, are the kernel's to refuse.
+ */
+static int may_copy(int fd, const void *memory, size_t bytes)
+{
+	static __thread struct gn_probe probe __attribute__((tls_model("initial-exec")));
+	const uintptr_t first = (uintptr_t)memory >> GN_PROBE_PAGE_BITS;
+	const uintptr_t last = ((uintptr_t)memory + bytes - 1) >> GN_PROBE_PAGE_BITS;
+
+	if (!gn_mio_file_is_at(fd) || (bytes && last < first))
+		return 0;
+	for (uintptr_t page = first; bytes && page <= last && page - first < PAGES_ASKED; page++)
+		if (!gn_probe_page(&probe, page))
+			return 0;
+	return 1;
+}
+
+static int read_late(int fd, void *to, size_t bytes, ssize_t *result)
+{
+	struct gn_mio_file *file = gn_mio_file_of(fd);
+	ssize_t got;
+
+	if (!file)
+		return 0;
+	got = gn_mio_system_pread(fd, to, bytes, file->position);
+	if (got > 0)
+		add_late(file, NULL, (size_t)got);
+	*result = (ssize_t)gn_mio_returned(got);
+	return 1;
+}
+
+static int write_late(int fd, const void *from, size_t bytes, ssize_t *result)
+{
+	struct gn_mio_file *file = gn_mio_file_of(fd);
+
+	if (!file)
+		return 0;
+	add_late(file, from, bytes);
+	*result = (ssize_t)bytes;
+	return 1;
+}
+
+int gn_io_module_read(int fd, void *to, size_t bytes, ssize_t *result)
+{
+	if (!may_copy(fd, to, bytes))
+		return 0;
+	WITH_FILE(fd, result, ssize_t, gn_mio_file_read(file, to, bytes),
+		  return read_late(fd, to, bytes, result));
+}
+
+int gn_io_module_write(int fd, const void *from, size_t bytes, ssize_t *result)
+{
+	if (!may_copy(fd, from, bytes))
+		return 0;
+	WITH_FILE(fd, result, ssize_t, gn_mio_file_write(file, from, bytes),
+		  return write_late(fd, from, bytes, result));
+}
+
+int gn_io_module_read_at(int fd, void *to, size_t bytes, int64_t offset, ssize_t *result)
+{
+	if (!may_copy(fd, to, bytes))
+		return 0;
+	WITH_FILE(fd, result, ssize_t, gn_mio_file_read_at(file, to, bytes, offset), return 0);
+}
+
+int gn_io_module_write_at(int fd, const void *from, size_t bytes, int64_t offset, ssize_t *result)
+{
+	if (!may_copy(fd, from, bytes))
+		return 0;
+	WITH_FILE(fd, result, ssize_t, gn_mio_file_write_at(file, from, bytes, offset), return 0);
+}
+
+int gn_io_module_seek(int fd, int64_t offset, int whence, off_t *result)
+{
+	WITH_FILE(fd, result, off_t, gn_mio_file_seek(file, offset, whence), return 0);
+}
+
+int gn_io_module_truncate(int fd, int64_t bytes, int *result)
+{
+	WITH_FILE(fd, result, int, gn_mio_file_truncate(file, bytes), return 0);
+}
+
+int gn_io_module_status(int fd, struct stat *status, int *result)
+{
+	WITH_FILE(fd, result, int, gn_mio_file_status(file, status), return 0);
+}
+
+int gn_io_module_sync(int fd, int data_only, int *result)
+{
+	WITH_FILE(fd, result, int, gn_mio_file_sync(file, data_only), return 0);
+}
+
+int gn_io_module_control(int fd, int command, void *argument, int *result)
+{
+	const int duplicates = command == F_DUPFD || command == F_DUPFD_CLOEXEC;
+
+	if ((!duplicates && command != F_SETFL) || !gn_mio_file_is_at(fd) || is_child())
+		return 0;
+	WITH_FILE(fd, result, int, gn_mio_file_control(file, command, argument), return 0);
+}
+
+/* --- vectors ---------------------------------------------------------------------------------- */
+
+/* Whether the kernel would take it as a whole. */
+static int is_vector(int fd, const struct iovec *vector, int n)
+{
+	uint64_t bytes = 0;
+
+	if (n < 0 || n > IOV_MAX || !may_copy(fd, vector, (size_t)n * sizeof(*vector)))
+		return 0;
+	for (int i = 0; i < n; i++) {
+		if (vector[i].iov_len > SSIZE_MAX - bytes ||
+		    !may_copy(fd, vector[i].iov_base, vector[i].iov_len))
+			return 0;
+		bytes += vector[i].iov_len;
+	}
+	return 1;
+}
+
+static ssize_t read_piece(struct gn_mio_file *file, const struct iovec *piece, int64_t offset)
+{
+	return offset < 0 ? gn_mio_file_read(file, piece->iov_base, piece->iov_len)
+			  : gn_mio_file_read_at(file, piece->iov_base, piece->iov_len, offset);
+}
+
+static ssize_t write_piece(struct gn_mio_file *file, const struct iovec *piece, int64_t offset)
+{
+	return offset < 0 ? gn_mio_file_write(file, piece->iov_base, piece->iov_len)
+			  : gn_mio_file_write_at(file, piece->iov_base, piece->iov_len, offset);
+}
+
+/* Piece by piece until there is less than was asked for; an error is told if it comes first. */
+static ssize_t move_vector(struct gn_mio_file *file, const struct iovec *vector, int n,
+			   int64_t offset,
+			   ssize_t (*move)(struct gn_mio_file *file, const struct iovec *piece,
+					   int64_t offset))
+{
+	ssize_t sum = 0;
+
+	for (int i = 0; i < n; i++) {
+		const ssize_t moved =
+			move(file, &vector[i], offset < 0 ? offset : offset + (int64_t)sum);
+
+		if (moved < 0)
+			return sum ? sum : moved;
+		sum += moved;
+		if ((size_t)moved < vector[i].iov_len)
+			break;
+	}
+	return sum;
+}
+
+int gn_io_module_read_vector(int fd, const struct iovec *vector, int n, int64_t offset,
+			     ssize_t *result)
+{
+	if (!is_vector(fd, vector, n))
+		return 0;
+	WITH_FILE(fd, result, ssize_t, move_vector(file, vector, n, offset, read_piece), return 0);
+}
+
+int gn_io_module_write_vector(int fd, const struct iovec *vector, int n, int64_t offset,
+			      ssize_t *result)
+{
+	if (!is_vector(fd, vector, n) || gn_mio_file_of(fd)->is_append)
+		return 0;
+	WITH_FILE(fd, result, ssize_t, move_vector(file, vector, n, offset, write_piece), return 0);
+}
+
+/* --- opening and closing ---------------------------------------------------------------------- */
+
+static int is_pseudo(int directory, const char *path)
+{
+	static const unsigned int kinds[] = {PROC_SUPER_MAGIC,	  SYSFS_MAGIC,	 DEBUGFS_MAGIC,
+					     TRACEFS_MAGIC,	  CGROUP_SUPER_MAGIC,
+					     CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC,
+					     BPF_FS_MAGIC,	  SELINUX_MAGIC};
+	const int fd = (int)syscall(SYS_openat, directory, path, O_PATH | O_CLOEXEC);
+	struct statfs status;
+	int result = 0;
+
+	if (fd < 0)
+		return 0;
+	if (!syscall(SYS_fstatfs, fd, &status))
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+			result |= (unsigned int)status.f_type == kinds[i];
+	gn_mio_system_close(fd);
+	return result;
+}
+
+/* Regular files, and those that are made now. */
+static int may_have_layers(int directory, const char *path, int flags)
+{
+	struct stat status;
+
+	if (flags & (O_PATH | O_DIRECTORY) || (flags & O_TMPFILE) == O_TMPFILE)
+		return 0;
+	if (syscall(SYS_newfstatat, directory, path, &status, 0))
+		return errno == ENOENT && flags & O_CREAT;
+	return S_ISREG(status.st_mode) && !is_pseudo(directory, path);
+}
+
+static int open_file(const char *path, int flags, mode_t mode)
+{
+	const struct gn_mio_request request = {
+		.file = {.path = path, .flags = flags, .mode = mode}};
+
+	return gn_mio_file_open(&request, 0);
+}
+
+int gn_io_module_open(int directory, const char *path, int flags, mode_t mode, int *result)
+{
+	const int before = errno;
+	const char *name_template;
+	struct gn_io_work work;
+
+	if (!path)
+		return 0;
+	gn_io_show(directory, path, 1);
+	/* Seen from another directory its name is another one to every layer. */
+	if (!may_have_layers(directory, path, flags) || (directory != AT_FDCWD && *path != '/') ||
+	    !gn_mio_files_match(&gn_mio_settings()->files, path, &name_template) || is_child()) {
+		errno = before;
+		return 0;
+	}
+	errno = before;
+	gn_io_work_begin(&work);
+	*result = open_file(path, flags, mode);
+	if (gn_totals_header())
+		gn_totals_header()->flags |= GN_TOTALS_HAS_MODULES;
+	gn_io_work_end(&work);
+	*result = (int)gn_mio_returned(*result);
+	return 1;
+}
+
+int gn_io_module_close(int fd, int *result)
+{
+	struct gn_io_work work;
+	int is_closed;
+
+	if (!gn_mio_file_is_at(fd) || is_child())
+		return 0;
+	gn_io_work_begin(&work);
+	is_closed = gn_mio_file_close(fd, result);
+	gn_io_work_end(&work);
+	/* Over a call of the same file: the kernel closes it. */
+	if (!is_closed || *result == -EDEADLK)
+		return 0;
+	*result = (int)gn_mio_returned(*result);
+	return 1;
+}
+
+void gn_io_expose(int fd)
+{
+	struct gn_io_work work;
+
+	if (!gn_mio_file_is_at(fd))
+		return;
+	gn_io_work_begin(&work);
+	if (!is_child())
+		gn_mio_file_detach(fd);
+	gn_io_work_end(&work);
+}
+
+void gn_io_expose_list(struct aiocb *const list[], int n)
+{
+	for (int i = 0; i < n; i++)
+		if (list[i] && list[i]->aio_lio_opcode != LIO_NOP)
+			gn_io_expose(list[i]->aio_fildes);
+}
+
+void gn_io_expose_range(unsigned int first, unsigned int last, int flags)
+{
+	if (!gn_mio_has_files() || first > last || first > INT_MAX || is_child() ||
+	    flags & (int)CLOSE_RANGE_CLOEXEC)
+		return;
+	for (int fd = gn_mio_file_next((int)first); fd >= 0 && (unsigned int)fd <= last;
+	     fd = gn_mio_file_next(fd + 1))
+		gn_io_expose(fd);
+}
+
+/* --- calls around which the kernel knows all -------------------------------------------------- */
+
+int gn_io_settle(int fd)
+{
+	int error;
+	struct gn_mio_file *file;
+
+	if (!gn_mio_file_is_at(fd) || is_child())
+		return 0;
+	file = gn_mio_file_lock(fd, &error);
+	if (!file)
+		return 0;
+	gn_io_own_begin();
+	gn_mio_file_settle(file);
+	gn_io_own_end();
+	unlock(file, fd);
+	return 1;
+}
+
+void gn_io_resume(int fd)
+{
+	int error;
+	struct gn_mio_file *file = gn_mio_file_lock(fd, &error);
+
+	if (!file)
+		return;
+	gn_mio_file_resume(file);
+	unlock(file, fd);
+}
+
+void gn_io_show(int directory, const char *path, int is_changed)
+{
+	const int before = errno;
+	struct gn_io_work work;
+	struct stat status;
+
+	if (!gn_mio_has_files() || !path)
+		return;
+	if (!syscall(SYS_newfstatat, directory, path, &status, AT_EMPTY_PATH)) {
+		gn_io_work_begin(&work);
+		gn_mio_file_flush_peers(&status, is_changed);
+		gn_io_work_end(&work);
+	}
+	errno = before;
+}
+
+void gn_io_show_all(void)
+{
+	struct gn_io_work work;
+
+	if (!gn_mio_has_files())
+		return;
+	gn_io_work_begin(&work);
+	gn_mio_files_flush();
+	gn_io_work_end(&work);
+}
+
+/* --- duplicates ------------------------------------------------------------------------------- */
+
+/* In a child of vfork(2) that is what the program has which is executed then. */
+static void hand_over(int fd)
+{
+	int error;
+	struct gn_mio_file *file = gn_mio_file_lock(fd, &error);
+
+	if (!file)
+		return;
+	gn_mio_file_hand_over(file);
+	unlock(file, fd);
+}
+
+void gn_io_duplicating(int fd, int other)
+{
+	struct gn_io_work work;
+
+	if (!gn_mio_file_is_at(fd) && !gn_mio_file_is_at(other))
+		return;
+	gn_io_work_begin(&work);
+	if (is_child())
+		hand_over(fd);
+	else if (other >= 0 && other != fd && gn_mio_system_control(fd, F_GETFD, NULL) >= 0)
+		gn_mio_file_detach(other);
+	gn_io_work_end(&work);
+}
+
+void gn_io_module_duplicated(int fd, int duplicate)
+{
+	int error;
+	struct gn_io_work work;
+	struct gn_mio_file *file;
+
+	if (duplicate < 0 || duplicate == fd || !gn_mio_file_is_at(fd) || is_child())
+		return;
+	gn_io_work_begin(&work);
+	file = gn_mio_file_lock(fd, &error);
+	if (file) {
+		gn_mio_file_add_descriptor(file, duplicate);
+		unlock(file, fd);
+	}
+	gn_io_work_end(&work);
+}

@@ -1,0 +1,68 @@
+#include "process_life.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+
+#include "mio_intermediate.h"
+#include "mio_output.h"
+#include "open_files.h"
+#include "system_calls.h"
+#include "trace_events.h"
+
+/* A file that another thread is at stays as it is here, and is unknown to layers in the child. */
+static void before_fork(void)
+{
+	gn_mio_output_create(NULL);
+	gn_mio_files_lock_table();
+	for (struct gn_mio_file *file = gn_mio_files_first(); file; file = file->next) {
+		file->is_held_for_fork = !pthread_mutex_trylock(&file->lock);
+		if (!file->is_held_for_fork || !file->stack)
+			continue;
+		gn_mio_file_hand_over(file);
+		gn_mio_stack_prepare_fork(file->stack);
+	}
+}
+
+static void after_fork(void)
+{
+	for (struct gn_mio_file *file = gn_mio_files_first(); file; file = file->next)
+		if (file->is_held_for_fork)
+			pthread_mutex_unlock(&file->lock);
+	gn_mio_files_unlock_table();
+}
+
+static void in_child(void)
+{
+	gn_mio_output_forked();
+	gn_mio_events_forked();
+	gn_mio_intermediate_forked();
+	gn_mio_files_forked();
+}
+
+void gn_mio_files_begin(void)
+{
+	pthread_atfork(before_fork, after_fork, in_child);
+}
+
+static void show_file(struct gn_mio_file *file, void *context)
+{
+	const int flags =
+		gn_mio_system_control(gn_mio_stack_descriptor(file->stack), F_GETFD, NULL);
+
+	/* A duplicate may have another flag. */
+	if (!*(int *)context && file->n_descriptors == 1 && flags >= 0 && flags & FD_CLOEXEC)
+		gn_mio_stack_flush(file->stack);
+	else
+		gn_mio_file_hand_over(file);
+}
+
+void gn_mio_files_show(int all)
+{
+	gn_mio_files_for_each(show_file, &all);
+}
+
+void gn_mio_process_end(void)
+{
+	gn_mio_files_end();
+	gn_mio_events_close_all();
+}

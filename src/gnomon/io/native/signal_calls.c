@@ -1,0 +1,40 @@
+/*
+ * What a program asks of its signals. Those that end it are ours while modules hold what it wrote
+ * (fatal_signals.h): it sees the default that they have without us.
+ */
+#include <dlfcn.h>
+#include <signal.h>
+
+#include "fatal_signals.h"
+
+typedef void (*handler)(int);
+
+int sigaction(int number, const struct sigaction *action, struct sigaction *former)
+{
+	typedef int (*call)(int, const struct sigaction *, struct sigaction *);
+	static call next;
+	int result;
+
+	if (!next)
+		next = (call)dlsym(RTLD_NEXT, "sigaction");
+	result = next(number, action, former);
+	if (!result && former && gn_mio_is_fatal_action(former))
+		*former = (struct sigaction){.sa_handler = SIG_DFL};
+	return result;
+}
+
+#define SETS_HANDLER(name)                                                                         \
+	handler name(int number, handler action)                                                   \
+	{                                                                                          \
+		handler (*const next)(int, handler) =                                              \
+			(handler (*)(int, handler))dlsym(RTLD_NEXT, #name);                        \
+		const handler former = next ? next(number, action) : SIG_ERR;                      \
+                                                                                                   \
+		return gn_mio_is_fatal_handler(former) ? SIG_DFL : former;                         \
+	}
+
+SETS_HANDLER(signal)
+SETS_HANDLER(bsd_signal)
+SETS_HANDLER(ssignal)
+SETS_HANDLER(sysv_signal)
+SETS_HANDLER(__sysv_signal)

@@ -1,0 +1,86 @@
+"""What modules of MIO hold of a file is there whenever somebody looks, however a program ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from corpus import SOURCES
+from test_modules import ran, with_modules
+
+GNOMON = Path(sys.executable).with_name("gnomon")
+HOLDING = ("wb", "wb/size=4k", "trace | wb | pf")
+LOOKS = ("stat", "open", "system", "popen", "spawn", "subprocess", "fork", "dup", "lock", "map",
+         "sendfile", "truncate")  # fmt: skip
+ENDS = ("end", "exec", "_exit", "abort", "fault", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT",
+        "SIGUSR1", "SIGALRM", "SIGSEGV", "SIGXCPU")  # fmt: skip
+
+
+@pytest.mark.parametrize("stack", HOLDING)
+@pytest.mark.parametrize("way", [*LOOKS, *ENDS])
+def test_what_is_held_is_there_when_somebody_looks(way: str, stack: str, tmp_path: Path) -> None:
+    command: list[str | Path] = [sys.executable, SOURCES / "io" / "ended.py", way]
+    plain = ran(command, tmp_path / "plain", {})
+    assert "data" in plain[2]
+    assert ran(command, tmp_path / "modules", with_modules(stack, tmp_path)) == plain
+
+
+@pytest.mark.parametrize("stack", HOLDING)
+def test_lines_of_a_handler_are_whole(
+    stack: str, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    program = compiled("cc", "io/handler_writes.c", "-O1")
+    status, said, left = ran([program], tmp_path / "modules", with_modules(stack, tmp_path))
+    of_main, of_handler = map(int, said.split())
+    content = left["lines"].content
+    assert isinstance(content, bytes)
+    lines = content.splitlines()
+    assert (status, len(lines)) == (0, of_main + of_handler)
+    assert (lines.count(b"main"), lines.count(b"handler")) == (of_main, of_handler)
+
+
+def gnomon(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([GNOMON, *words], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_a_malformed_text_is_refused_before_the_program_starts(tmp_path: Path) -> None:
+    done = gnomon(tmp_path, "io", "--files", "*.d [ pf/pagesize=1m ]", "--", "touch", "started")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "gnomon: MIO_FILES: pf has no option 'pagesize'\n  *.d [ pf/pagesize=1m ]\n           ^\n"
+    )
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_malformed_variable_is_refused_before_the_program_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MIO_FILES", "*.d [ pf ")
+    done = gnomon(tmp_path, "io", "--", "touch", "started")
+    assert done.returncode == 2
+    assert done.stderr.startswith("gnomon: MIO_FILES: ']' is missing")
+    assert not (tmp_path / "started").exists()
+
+
+def test_files_in_toml_get_their_modules(tmp_path: Path) -> None:
+    (tmp_path / "files.toml").write_text(
+        'defaults = ["trace/stats={toml.stats}"]\n'
+        '[[files]]\nnames = ["data"]\nmodules = ["trace", { name = "wb", size = "4k" }]\n'
+    )
+    script = SOURCES / "io" / "ended.py"
+    done = gnomon(tmp_path, "io", "--name", "r", "--files", "files.toml", "--", sys.executable,
+                  script, "end")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = (tmp_path / "toml.stats").read_text()
+    assert "Trace close: program <-> wb: data: (8005/" in told
+    report = json.loads(gnomon(tmp_path, "report", "r", "io", "--json").stdout)
+    assert report["coverage"]["with_modules"] >= 1
+    assert report["coverage"]["is_complete"] is None
+    (file,) = (own for own in report["files"] if own["path"] == str(tmp_path / "data"))
+    (write,) = (own for own in file["operations"] if own["name"] == "write")
+    assert (write["calls"], write["bytes"]) == (1001, 8005)
+    assert "files had modules of MIO" in gnomon(tmp_path, "report", "r", "io").stdout
