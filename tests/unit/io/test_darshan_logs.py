@@ -229,6 +229,13 @@ def test_screen_has_calls_in_the_place_of_sites() -> None:
     assert "no counts of the kernel" in ended.stdout
 
 
+def test_advice_is_for_runs_of_gnomon() -> None:
+    ended = gnomon("io", "--advise", SERIAL)
+    assert ended.returncode == 1
+    assert "gnomon io --trace" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
 def test_missing_package_is_named_with_the_remedy() -> None:
     program = (
         "import sys; sys.modules['darshan'] = None; from gnomon.cli import gnomon_script; "
