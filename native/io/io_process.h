@@ -13,7 +13,7 @@
 
 #include "bare_ticks.h"
 #include "places.h"
-#include "record_chunk.h"
+#include "record_spool.h"
 #include "signal_shield.h"
 #include "site_threads.h"
 
@@ -34,7 +34,7 @@ struct gn_io_thread {
 	volatile int is_busy;	     /* with an account, which a signal may interrupt */
 	struct gn_io_thread *nested; /* what calls of a signal's handler are added to meanwhile */
 	struct gn_hash_table accesses, sizes;
-	struct gn_record_chunk events;
+	struct gn_spool_writer events;
 };
 
 /* Of one process: zeros in a child that was forked. */

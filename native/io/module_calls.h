@@ -45,6 +45,7 @@ void gn_io_show_all(void);
 
 /* The descriptor is the kernel's alone from now on. */
 void gn_io_expose(int fd);
+void gn_io_mapping(int fd); /* the same, of one that is mapped; -1: none */
 void gn_io_expose_list(struct aiocb *const list[], int n);
 void gn_io_expose_range(unsigned int first, unsigned int last, int flags);
 

@@ -214,7 +214,7 @@ bool gn_mio_file_close(int fd, int *result)
 	return true;
 }
 
-int gn_mio_file_detach(int fd)
+int gn_mio_file_drop(int fd)
 {
 	int error, result;
 	struct gn_mio_file *file = gn_mio_file_lock(fd, &error);
@@ -222,10 +222,35 @@ int gn_mio_file_detach(int fd)
 	if (!file)
 		return -error;
 	result = gn_mio_stack_flush(file->stack);
-	gn_mio_file_hand_over(file);
+	if (file->n_descriptors == 1)
+		gn_mio_file_hand_over(file);
 	atomic_store(slot_of(fd), NULL);
 	drop_descriptor(file, fd, false);
 	return result;
+}
+
+/* With its lock held: descriptors stay open. */
+static void end_file(struct gn_mio_file *file)
+{
+	gn_mio_file_hand_over(file);
+	for (int fd = other_descriptor(file); fd >= 0; fd = other_descriptor(file))
+		atomic_store(slot_of(fd), NULL);
+	gn_mio_stack_set_descriptor(file->stack, -1);
+	gn_mio_stack_close(file->stack);
+	file->stack = NULL;
+	file->n_descriptors = 0;
+	atomic_fetch_sub(&n_open, 1);
+}
+
+void gn_mio_file_detach(int fd)
+{
+	int error;
+	struct gn_mio_file *file = gn_mio_file_lock(fd, &error);
+
+	if (!file)
+		return;
+	end_file(file);
+	gn_mio_file_unlock(file);
 }
 
 /* A file whose descriptor the program closed by other means, and which has a new one. */
@@ -480,25 +505,15 @@ void gn_mio_files_forked(void)
 	pthread_mutex_init(&table_lock, NULL);
 }
 
-/*
- * Descriptors stay open: what else runs at the end of the process may write to them, by the
- * system's calls. Files that a thread is at still have no report.
- */
+/* What else runs at the end of the process may write to descriptors, by the system's calls. Files
+ * that a thread is at still have no report. */
 void gn_mio_files_end(void)
 {
 	for (struct gn_mio_file *file = first; file; file = file->next) {
 		if (!file->stack || !lock_in_time(file))
 			continue;
-		for (int fd = other_descriptor(file); fd >= 0; fd = other_descriptor(file))
-			atomic_store(slot_of(fd), NULL);
-		if (file->stack) {
-			gn_mio_file_hand_over(file);
-			gn_mio_stack_set_descriptor(file->stack, -1);
-			gn_mio_stack_close(file->stack);
-			file->stack = NULL;
-			file->n_descriptors = 0;
-			atomic_fetch_sub(&n_open, 1);
-		}
+		if (file->stack)
+			end_file(file);
 		gn_mio_file_unlock(file);
 	}
 }

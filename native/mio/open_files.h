@@ -51,9 +51,12 @@ int gn_mio_file_add_descriptor(struct gn_mio_file *file, int fd);
  * file. */
 bool gn_mio_file_close(int fd, int *result);
 
-/* The descriptor stays open and is the kernel's alone from now on, which knows the position and all
- * that was written. 0, or a negative errno of what was held. */
-int gn_mio_file_detach(int fd);
+/* The same, but that the descriptor stays open. 0, or a negative errno of what was held. */
+int gn_mio_file_drop(int fd);
+
+/* All descriptors of the file stay open and are the kernel's alone from now on, which knows the
+ * position and all that was written. */
+void gn_mio_file_detach(int fd);
 
 /* With the file's lock held: what the program did is what the system knows, and it alone keeps the
  * position from now on. */

@@ -148,6 +148,7 @@ class IoCalls(NamedTuple):
             GnomonError: the run has no calls on files.
         """
         from gnomon.io import io_text
+        from gnomon.io.io_summary import trace_lines
 
         sums = _sums(run)
         width, top = request.width, TOP if request.top is None else request.top
@@ -165,10 +166,13 @@ class IoCalls(NamedTuple):
         else:
             shown = io_text.SHOWN if request.top is None else top
             lines += io_text.screen(sums, width, shown)
+            lines += trace_lines(run, width)
         return PartText("\n".join(lines) + "\n")
 
     def data(self, run: Run, request: Request) -> PartData:
         """Return a row for each thing; by summary with all files; raises as `text`."""
+        from gnomon.io.io_summary import events_of
+
         sums, top = _sums(run), request.top or None
         if request.by == PATH:
             return PartData([_file_row(file) for file in sums.files()[:top]])
@@ -184,7 +188,7 @@ class IoCalls(NamedTuple):
             return PartData([_process_row(own) for own in sums.processes()[:top]])
         files, coverage = sums.files(), sums.coverage()
         return PartData(
-            _summary_rows(files, coverage),
+            _summary_rows(files, coverage, events_of(run)),
             {"coverage": _coverage_row(coverage)},
             {
                 "files": map(_file_row, files),
@@ -205,7 +209,9 @@ def _sums(run: Run) -> IoSums:
     return sums
 
 
-def _summary_rows(files: list[File], coverage: Coverage) -> list[dict[str, Any]]:
+def _summary_rows(
+    files: list[File], coverage: Coverage, events: tuple[int, int]
+) -> list[dict[str, Any]]:
     from gnomon.io.io_values import total
 
     rows = (
@@ -217,6 +223,8 @@ def _summary_rows(files: list[File], coverage: Coverage) -> list[dict[str, Any]]
         ("written", sum(file.moved("write") for file in files), "bytes"),
         ("read from storage", coverage.device_read if coverage.counted else None, "bytes"),
         ("written to storage", coverage.device_written if coverage.counted else None, "bytes"),
+        ("events", events[0], ""),
+        ("events missing", events[1], ""),
     )
     return [
         {"name": name, "value": value, "unit": unit, "how": How.COUNTED.value}

@@ -51,9 +51,7 @@ def test_a_malformed_text_is_refused_before_the_program_starts(tmp_path: Path) -
     done = gnomon(tmp_path, "io", "--files", "*.d [ pf/pagesize=1m ]", "--", "touch", "started")
     assert done.returncode == 2
     assert done.stderr == (
-        "gnomon: MIO_FILES: pf has no option 'pagesize'\n"
-        "  *.d [ pf/pagesize=1m ]\n"
-        "           ^\n"
+        "gnomon: MIO_FILES: pf has no option 'pagesize'\n  *.d [ pf/pagesize=1m ]\n           ^\n"
     )
     assert not (tmp_path / "started").exists()
 

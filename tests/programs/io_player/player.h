@@ -36,7 +36,7 @@ struct stream {
 	FILE *file;
 	int last; /* what the last operation was: 'r', 'w', or 0 for neither */
 	int is_used;
-	char *buffer;
+	char *buffer, *memory;
 };
 
 struct player {

@@ -249,8 +249,10 @@ static void *run_part(void *of)
 	for (int i = 0; i < STREAMS; i++)
 		if (player->stream[i].file)
 			RESULT(player, fclose(player->stream[i].file), "fclose at the end");
-	for (int i = 0; i < STREAMS; i++)
+	for (int i = 0; i < STREAMS; i++) {
 		free(player->stream[i].buffer);
+		free(player->stream[i].memory);
+	}
 	for (int i = 0; i < MAPS; i++)
 		if (player->map[i].start)
 			munmap((void *)player->map[i].start, player->map[i].bytes);
@@ -273,8 +275,7 @@ void play_threads(struct player *player)
 
 		pthread_join(part[i].thread, NULL);
 		player->left = player->left > n ? player->left - n : 1;
-		note(player, (int64_t)n, 0, "thread %d: %u", i,
-		     hash_of(part[i].player.log.text, part[i].player.log.n));
+		note(player, (int64_t)n, 0, "thread %d", i);
 		note_text(player, &part[i].player.log);
 		free(part[i].player.log.text);
 		free(part[i].player.buffer);

@@ -5,22 +5,28 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#define MEMORY_BYTES 2000
 
 static void close_stream(struct player *player, struct stream *stream)
 {
 	if (stream->file)
 		RESULT(player, fclose(stream->file), "fclose");
 	free(stream->buffer);
+	free(stream->memory);
 	memset(stream, 0, sizeof(*stream));
 }
 
-static void keep_stream(struct player *player, FILE *file)
+static struct stream *keep_stream(struct player *player, FILE *file)
 {
 	struct stream *stream = &player->stream[below(player, STREAMS)];
 
 	close_stream(player, stream);
 	stream->file = file;
+	return stream;
 }
 
 static const char *some_mode(struct player *player)
@@ -46,22 +52,28 @@ static void set_buffer(struct player *player, struct stream *stream)
 	       bytes);
 }
 
-static FILE *open_memory(struct player *player)
+static void open_memory(struct player *player)
 {
-	FILE *file = fmemopen(NULL, 2000, "w+");
+	/* Bytes that were never written may be read. */
+	char *memory = calloc(1, MEMORY_BYTES);
+	FILE *file = fmemopen(memory, MEMORY_BYTES, "w+");
 
 	note(player, file ? fileno(file) : 0, errno, "fmemopen");
-	return file;
+	if (file)
+		keep_stream(player, file)->memory = memory;
 }
 
 static FILE *open_same(struct player *player, const char *mode)
 {
 	const int slot = (int)below(player, SLOTS);
-	const int fd = player->fd[slot] < 0 ? -1 : dup(player->fd[slot]);
 	FILE *file = NULL;
+	struct stat status;
+	int fd;
 
-	if (fd < 0)
+	/* A line of /dev/zero has no end. */
+	if (syscall(SYS_fstat, player->fd[slot], &status) || !S_ISREG(status.st_mode))
 		return NULL;
+	fd = dup(player->fd[slot]);
 	RESULT(player, (file = fdopen(fd, mode)) != NULL, "fdopen %s", mode);
 	if (!file)
 		close(fd);
@@ -79,8 +91,8 @@ void play_stream_open(struct player *player)
 		RESULT(player, (file = tmpfile()) != NULL, "tmpfile");
 		break;
 	case 1:
-		file = open_memory(player);
-		break;
+		open_memory(player);
+		return;
 	case 2:
 		file = open_same(player, mode);
 		break;

@@ -1,0 +1,75 @@
+"""The I/O library is clean of errors in memory and of undefined behaviour, whatever it is in."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from building import DEBUG, built
+from corpus import NOT_HERE, PROGRAMS, Program
+from counted_io import Ran, run_in
+from random_io import build_players, check
+
+from gnomon.measurement.totals_file import read_totals
+
+pytestmark = pytest.mark.long
+
+# Leaks are the program's; signals that end it are its own.
+OPTIONS = "detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_abort=0:exitcode=99"
+FINDINGS = ("Sanitizer", "runtime error")
+
+
+@pytest.fixture(scope="module")
+def environment() -> dict[str, str]:
+    """Return the variables by which a program has the library with the sanitizers."""
+    folder = built(
+        "sanitized-io", *DEBUG, "-DGNOMON_PYTHON=OFF", "-DSKBUILD=2", "-DGNOMON_SANITIZE=ON",
+        target="gnomon-in-program-io",
+    )  # fmt: skip
+    command = ["cc", "-print-file-name=libasan.so"]
+    sanitizer = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return {
+        "LD_PRELOAD": f"{sanitizer} {folder / 'libgnomon_io.so'}",
+        "ASAN_OPTIONS": OPTIONS,
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+
+
+def run_sanitized(
+    folder: Path, environment: dict[str, str], *command: str | Path
+) -> tuple[Ran, str]:
+    """Return what came of a program with the library, and what was said on stderr."""
+    said, totals = folder.with_suffix(".err"), folder.with_suffix(".run")
+    totals.mkdir()
+    variables = (f"{name}={value}" for name, value in environment.items())
+    under = ("env", *variables, f"GNOMON_RUN_DIR={totals}", "setarch", "-R",
+             "sh", "-c", f"exec \"$@\" 2>'{said}'", "sh")  # fmt: skip
+    ran = run_in(folder, *command, under=under)
+    assert any(read_totals(path).sites["calls"].sum() for path in totals.iterdir())
+    return ran, said.read_text(errors="replace")
+
+
+@pytest.mark.parametrize("program", [one for one in PROGRAMS if not one.is_static], ids=str)
+def test_a_program_of_the_corpus(
+    program: Program, compiled: Callable[..., Path], environment: dict[str, str], tmp_path: Path
+) -> None:
+    command = program.command(compiled)
+    plain = run_in(tmp_path / "plain", *command)
+    if plain.status == NOT_HERE:
+        pytest.skip(f"{program}: the file system of {tmp_path} cannot do this: set TMPDIR")
+    ran, said = run_sanitized(tmp_path / "under", environment, *command)
+    assert not any(word in said for word in FINDINGS), said
+    assert ran == plain
+
+
+def test_random_operations(environment: dict[str, str], tmp_path: Path) -> None:
+    check(tmp_path, build_players(tmp_path), range(20, 50), 2000, **environment)
+
+
+def test_an_error_is_found(environment: dict[str, str], tmp_path: Path) -> None:
+    """What the sanitizer says of a program's error is found, so that of the library's would be."""
+    script = "import ctypes; ctypes.CDLL(None).memset(ctypes.create_string_buffer(8), 0, 9000000)"
+    _, said = run_sanitized(tmp_path / "under", environment, "python3", "-c", script)
+    assert any(word in said for word in FINDINGS)
