@@ -12,6 +12,11 @@ from gnomon.named_tuple import NamedTuple
 POSIX, STDIO = "posix", "stdio"
 """Layers: calls of the system, and of what the C library keeps a buffer for."""
 
+OTHERS, STREAM_OTHERS = "other calls", "other stream calls"
+WRITES_AND_SYNCS, STREAM_WRITES_AND_FLUSHES = "write and fsync", "fwrite and fflush"
+"""What several calls are that others have one time for, of logs that are read as runs."""
+_STREAM_SUMS = (STREAM_OTHERS, STREAM_WRITES_AND_FLUSHES)
+
 _DECLARATION = re.compile(r"^(?P<result>.*?[ *])(?P<name>\w+)\((?P<parameters>.*)\)$")
 _OF_PATH = re.compile(r"gn_io_named\(&call, (\w+), (\w+),")
 _OF_STREAM = re.compile(r"gn_io_stream_(?:moved|used|flushed|sought)\(&call, (\w+),")
@@ -75,7 +80,7 @@ def counted_names() -> tuple[str, ...]:
 
 def layer_of(name: str) -> str:
     """Return the layer of a name that calls are counted by, `POSIX` for one that is not known."""
-    return _layers().get(name, POSIX)
+    return STDIO if name in _STREAM_SUMS else _layers().get(name, POSIX)
 
 
 def group_of(name: str) -> str:

@@ -28,14 +28,14 @@ def lines(run: Run, width: int) -> list[str]:
     if not sums.is_there:
         return ["  I/O: no process called the C library's functions for files"]
     files = sums.files()
-    whole = sum(file.seconds for file in files)
+    whole = sum(file.seconds or 0.0 for file in files)
     read, written = (sum(file.moved(way) for file in files) for way in ("read", "write"))
     several = f"{number(len(files))} file{'' if len(files) == 1 else 's'}"
     text = (
         f"I/O: {number(round(sum(file.calls for file in files)))} calls on {several} in "
         f"{quantity(whole, 's')}, {quantity(round(read), 'bytes')} read, "
         f"{quantity(round(written), 'bytes')} written; most time, "
-        f"{share(files[0].seconds, whole)}, on {files[0].path}"
+        f"{share(files[0].seconds or 0.0, whole)}, on {files[0].path}"
     )
     told = filled(printable(text), width, "  ", "    ")
     coverage = sums.coverage()
