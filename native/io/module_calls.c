@@ -198,9 +198,9 @@ static void unlock(struct gn_mio_file *file, int fd)
 
 /*
  * Whether layers may have a request of so many bytes. That for none is the kernel's, and whether
- * there is memory at the address is asked: layers copy, and a fault of theirs would be a signal where
- * the kernel returns EFAULT. What was there lately is not asked for again. Large requests, which
- * layers pass on as they are, are the kernel's to refuse.
+ * there is memory at the address is asked: layers copy, and a fault of theirs would be a signal
+ * where the kernel returns EFAULT. What was there lately is not asked for again. Large requests,
+ * which layers pass on as they are, are the kernel's to refuse.
  */
 static int may_copy(int fd, const void *memory, size_t bytes)
 {
@@ -332,10 +332,9 @@ static ssize_t write_piece(struct gn_mio_file *file, const struct iovec *piece, 
 }
 
 /* Piece by piece until there is less than was asked for; an error is told if it comes first. */
-static ssize_t move_vector(struct gn_mio_file *file, const struct iovec *vector, int n,
-			   int64_t offset,
-			   ssize_t (*move)(struct gn_mio_file *file, const struct iovec *piece,
-					   int64_t offset))
+static ssize_t
+move_vector(struct gn_mio_file *file, const struct iovec *vector, int n, int64_t offset,
+	    ssize_t (*move)(struct gn_mio_file *file, const struct iovec *piece, int64_t offset))
 {
 	ssize_t sum = 0;
 
@@ -372,10 +371,10 @@ int gn_io_module_write_vector(int fd, const struct iovec *vector, int n, int64_t
 
 static int is_pseudo(int directory, const char *path)
 {
-	static const unsigned int kinds[] = {PROC_SUPER_MAGIC,	  SYSFS_MAGIC,	 DEBUGFS_MAGIC,
-					     TRACEFS_MAGIC,	  CGROUP_SUPER_MAGIC,
-					     CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC,
-					     BPF_FS_MAGIC,	  SELINUX_MAGIC};
+	static const unsigned int kinds[] = {
+		PROC_SUPER_MAGIC, SYSFS_MAGIC,	      DEBUGFS_MAGIC,
+		TRACEFS_MAGIC,	  CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+		SECURITYFS_MAGIC, BPF_FS_MAGIC,	      SELINUX_MAGIC};
 	const int fd = (int)syscall(SYS_openat, directory, path, O_PATH | O_CLOEXEC);
 	struct statfs status;
 	int result = 0;

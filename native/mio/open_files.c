@@ -140,7 +140,7 @@ void gn_mio_file_unlock(struct gn_mio_file *file)
 	pthread_mutex_unlock(&file->lock);
 	let_go();
 	if (__builtin_expect(atomic_load_explicit(&after_call, memory_order_relaxed) != NULL, 0))
-		atomic_load(&after_call)();
+		atomic_load (&after_call)();
 }
 
 void gn_mio_files_after_call(void (*call)(void))

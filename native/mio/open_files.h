@@ -15,7 +15,7 @@
 struct gn_mio_file {
 	struct gn_mio_stack *stack; /* NULL: it is closed */
 	pthread_mutex_t lock;
-	struct gn_mio_file *next;	  /* of all that there ever were: memory is used again */
+	struct gn_mio_file *next;	    /* of all that there ever were: memory is used again */
 	_Atomic unsigned int n_descriptors; /* 0: it is free */
 	dev_t device;
 	ino_t inode;
@@ -27,7 +27,7 @@ struct gn_mio_file {
 	bool is_scratch;
 	bool is_held_for_fork;
 	_Atomic bool has_peer; /* another open of the same file */
-	void *_Atomic late;    /* what handlers of signals called meanwhile, for who has such a list */
+	void *_Atomic late; /* what handlers of signals called meanwhile, for who has such a list */
 };
 
 /* Whether the descriptor has such a file; that file, not locked; the next descriptor from `fd` on

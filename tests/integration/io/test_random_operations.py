@@ -9,7 +9,7 @@ from module_stacks import STACKS
 from random_io import NO_MODULES, build_players, check, first_difference, loads_of, play
 
 STACK = pytest.mark.parametrize(
-    "stack", (NO_MODULES, *STACKS), ids=lambda stack: stack or "no modules"
+    "stack", [NO_MODULES, *STACKS], ids=lambda stack: stack or "no modules"
 )
 
 
