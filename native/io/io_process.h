@@ -74,8 +74,17 @@ struct gn_io_work {
 };
 
 /* The same without a look at signals: what handlers call meanwhile is not recorded. */
-void gn_io_own_begin(void);
-void gn_io_own_end(void);
+extern __thread int gn_io_is_own __attribute__((tls_model("initial-exec")));
+
+static inline void gn_io_own_begin(void)
+{
+	gn_io_is_own++;
+}
+
+static inline void gn_io_own_end(void)
+{
+	gn_io_is_own--;
+}
 
 void gn_io_work_begin(struct gn_io_work *work);
 void gn_io_work_end(struct gn_io_work *work);
