@@ -61,7 +61,7 @@ test-long: setup $(STAMPS)/packages-long build ## what `make test` leaves out: w
 fuzz: setup build ## the property tests alone, with new examples, ROUNDS times (10), and damaged files
 	@for round in $$(seq $${ROUNDS:-10}); do echo "fuzz: round $$round"; \
 	$(BIN)/python -m pytest -q -m 'hypothesis and not long' --hypothesis-profile=fuzz $(HANGS) $(ARGS); done
-	@$(BIN)/python -m pytest -q -m long -k damaged_files tests/native/test_unwind.py tests/native/test_symbol_damage.py tests/native/test_perf_data_damage.py tests/unit/symbols/test_damaged_perf_maps.py tests/unit/sampling/test_damaged_samples.py tests/unit/sampling/test_damaged_perf_data.py tests/unit/store/test_damaged_profiles.py tests/unit/store/test_gmon_files.py $(HANGS)
+	@$(BIN)/python -m pytest -q -m long -k damaged_files tests/native/test_unwind.py tests/native/test_symbol_damage.py tests/native/test_perf_data_damage.py tests/unit/symbols/test_damaged_perf_maps.py tests/unit/sampling/test_damaged_samples.py tests/unit/sampling/test_damaged_perf_data.py tests/unit/store/test_damaged_profiles.py tests/unit/store/test_gmon_files.py tests/unit/io/test_darshan_logs.py $(HANGS)
 
 test-guest: $(STAMPS)/packages-guest $(STAMPS)/requirements-dev ## hardware counters in emulated arm64 and POWER machines that have a PMU
 	@cd tests && $(CURDIR)/$(BIN)/python -m guest $(ARGS)

@@ -19,8 +19,10 @@ from benchmarks.table import Grid, verdict
 _SOURCES = Path(__file__).parent / "native"
 _CALLS = "200000"
 _STARTS = 40
-_CALL_LIMIT_NS, _START_LIMIT_MS = 60.0, 1.5
-_NOTHING, _FLOOR, _TIMED, _GNOMON, _DARSHAN = "none", "passes on", "two clocks", "gnomon", "Darshan"
+_CALL_LIMIT_NS, _TRACE_LIMIT_NS, _START_LIMIT_MS = 60.0, 80.0, 1.5
+_TRACE_BYTES = 1 << 30
+_NOTHING, _FLOOR, _TIMED, _DARSHAN = "none", "passes on", "two clocks", "Darshan"
+_GNOMON, _TRACE = "gnomon", "with trace"
 _VARIABLE = "GNOMON_BENCH_DARSHAN"
 _STRACE = "strace -c"
 
@@ -48,6 +50,7 @@ def run(rounds: int) -> Grid:
         added = {way: median(ns) - plain for way, ns in of_ways.items() if way != _NOTHING}
         rows[call] = {_NOTHING: plain, **added}
         notes.append(verdict(f"{call}, more", added[_GNOMON], _CALL_LIMIT_NS, "ns"))
+        notes.append(verdict(f"{call}, with trace", added[_TRACE], _TRACE_LIMIT_NS, "ns"))
     more = starts[_GNOMON] - starts[_FLOOR]
     notes.append(
         verdict("start of a program, beyond an empty library", more, _START_LIMIT_MS, "ms")
@@ -69,6 +72,7 @@ def _ways(folder: Path) -> tuple[dict[str, tuple[str, ...]], list[str]]:
         ways[_TIMED] = ("env", f"LD_PRELOAD={timed}")
     library = Path(gnomon.io.__file__).with_name("libgnomon_io.so")
     ways[_GNOMON] = ("env", f"LD_PRELOAD={library}", f"GNOMON_RUN_DIR={folder / 'run'}")
+    ways[_TRACE] = (*ways[_GNOMON], f"GNOMON_IO_TRACE={_TRACE_BYTES}")
     darshan = os.environ.get(_VARIABLE)
     if darshan:
         ways[_DARSHAN] = ("env", f"LD_PRELOAD={darshan}", "DARSHAN_ENABLE_NONMPI=1",

@@ -24,7 +24,7 @@ EXAMPLES = HERE.parent / "examples"
 IMAGES = HERE / "images"
 GNOMON = str(Path(sys.executable).with_name("gnomon"))
 RUNS = ("power", "longer", "uneven", "before", "after", "mesh", "slower", "heat", "ranks", "halo",
-        "gmon.out")  # fmt: skip
+        "records", "steps", "gmon.out")  # fmt: skip
 
 
 class Picture(NamedTuple):
@@ -70,6 +70,8 @@ PICTURES = (
     Picture("routines", "halo", "#/tree?by=routine", "light"),
     Picture("messages", "halo", "#/ranks", "light", keys=("ArrowDown", "ArrowRight")),
     Picture("strips", "halo", "#/ranks?ranks=strips", "dark", (".outliers .link",)),
+    Picture("io", "records", "#/io", "light"),
+    Picture("io-ranks", "steps", "#/io?iopicture=processes", "dark"),
     Picture("callgraph", "gmon.out", "#/callgraph", "light"),
     Picture(
         "callgraph-report",
@@ -120,6 +122,11 @@ def make(folder: Path) -> None:
     run("mpicc", "-g", "-O1", "-o", "halo", "halo.c", "-lm")
     run(GNOMON, "run", "--name", "halo", "--", "mpirun", "--allow-run-as-root", "--oversubscribe",
         "-n", "8", "./halo", "200")  # fmt: skip
+    run("cc", "-g", "-O1", "-o", "records_app", "records.c")
+    run(GNOMON, "io", "--trace", "--name", "records", "--", "./records_app")
+    run("mpicc", "-g", "-O1", "-o", "steps_app", "steps.c", "-lm")
+    run(GNOMON, "run", "--with", "io", "--io-trace", "--name", "steps", "--", "mpirun",
+        "--allow-run-as-root", "--oversubscribe", "-n", "4", "./steps_app")  # fmt: skip
     run("c++", "-g", "-O1", "-pg", "-pthread", "-o", "smoothing", "mesh.cpp")
     run("./smoothing", "3000")
     run("cc", "-O2", "-o", "stencil", "stencil.c", "-lm")

@@ -26,6 +26,16 @@ oldest = project["requires-python"].removeprefix(">=")
 if not oldest == ".".join(map(str, sys.version_info[:2])):
     sys.exit(f"pin: needs Python {oldest}, as markers depend on the Python that chooses")
 
+# For which machines a package is wanted: pip says what it chose for this one.
+markers = {
+    wish.partition(";")[0].rstrip("0123456789.>=< "): wish.partition(";")[2].strip().replace("'", '"')
+    for wish in sum(project["optional-dependencies"].values(), []) if ";" in wish
+}
+
+def pinned(metadata):
+    marker = markers.get(metadata["name"], "")
+    return f"{metadata['name']}=={metadata['version']}" + (f"; {marker}" if marker else "")
+
 def choose(wanted, fixed=()):
     (work / "fixed").write_text("\n".join(fixed))
     command = [sys.executable, "-m", "pip", "install", "-qq", "--dry-run", "--ignore-installed"]
@@ -33,7 +43,7 @@ def choose(wanted, fixed=()):
     command += ["--report", work / "report", "-c", work / "fixed", *wanted]
     subprocess.run(command, check=True)
     chosen = json.loads((work / "report").read_text())["install"]
-    return sorted(f"{one['metadata']['name']}=={one['metadata']['version']}" for one in chosen)
+    return sorted(pinned(one["metadata"]) for one in chosen)
 
 def write(name, lines):
     header = "# Written by packaging/pin.sh (make pin); do not edit.\n"

@@ -446,7 +446,8 @@ have_pinned() {
 		[ "$stamp" -nt "$file" ] || return 1
 	done
 	installed=$(ls "$environment"/lib/python3*/site-packages | sed -n 's/\.dist-info$//p' | tr 'A-Z.-' 'a-z__')
-	pinned=$(sed -n 's/^\([A-Za-z0-9._-]*\)==\([^ ;]*\).*/\1-\2/p' "$1" | tr 'A-Z.-' 'a-z__')
+	# What is for some machines only, behind a semicolon, need not be there.
+	pinned=$(sed -n 's/^\([A-Za-z0-9._-]*\)==\([^ ;]*\)$/\1-\2/p' "$1" | tr 'A-Z.-' 'a-z__')
 	[ -n "$pinned" ] || return 1
 	for package in $pinned; do
 		case "

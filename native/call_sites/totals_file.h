@@ -26,9 +26,9 @@
 #define GN_TOTALS_IS_CODE (1u << 31)
 
 /* Bits of gn_mpi_header.flags. */
-#define GN_TOTALS_CLOSED 1u    /* the process ended by itself */
-#define GN_TOTALS_FINALIZED 2u /* MPI_Finalize was called */
-#define GN_TOTALS_SPAWNED 4u   /* another program started it, in a MPI_COMM_WORLD of its own */
+#define GN_TOTALS_CLOSED 1u	 /* the process ended by itself */
+#define GN_TOTALS_FINALIZED 2u	 /* MPI_Finalize was called */
+#define GN_TOTALS_SPAWNED 4u	 /* another program started it, in a MPI_COMM_WORLD of its own */
 #define GN_TOTALS_HAS_MODULES 8u /* files had modules of MIO */
 
 struct gn_totals_header {

@@ -299,6 +299,73 @@ int gn_mapped_file_grow(struct gn_mapped_file *b, uint64_t end)
 	return result;
 }
 
+/* Where a file may have this many bytes: to go beyond is not only refused but a signal. */
+static int check_limit(uint64_t end)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < end ? -EFBIG : 0;
+}
+
+static int provide(struct gn_mapped_file *b, uint64_t from, uint64_t to)
+{
+	const int fd = atomic_load(&b->is_given_up) ? -EBADF : descriptor(b);
+	int result = fd < 0 ? fd : check_limit(to);
+
+	if (!result)
+		result = allocate(b, fd, from, to, true);
+	return result ? result : populate(b, from, to);
+}
+
+int gn_mapped_file_provide(struct gn_mapped_file *b, uint64_t from, uint64_t to)
+{
+	struct gn_signal_shield shield;
+	int result;
+
+	gn_signal_shield_begin(&shield);
+	atomic_fetch_add(&b->growers, 1);
+	result = provide(b, from, to);
+	atomic_fetch_sub(&b->growers, 1);
+	gn_signal_shield_end(&shield);
+	return result;
+}
+
+static int write_parts(struct gn_mapped_file *b, const struct iovec *parts, int n, uint64_t offset)
+{
+	const int fd = atomic_load(&b->is_given_up) ? -EBADF : descriptor(b);
+	uint64_t bytes = 0;
+	ssize_t written;
+	int result = fd < 0 ? fd : 0;
+
+	for (int i = 0; i < n; i++)
+		bytes += parts[i].iov_len;
+	if (!result)
+		result = check_limit(offset + bytes);
+	if (result)
+		return result;
+	do
+		written = syscall(SYS_pwritev, fd, parts, n, (long)offset, 0L);
+	while (written < 0 && errno == EINTR);
+	if (written < 0)
+		return -errno;
+	/* The disk is full but for the rest of a block. */
+	return (uint64_t)written == bytes ? 0 : -ENOSPC;
+}
+
+int gn_mapped_file_write(struct gn_mapped_file *b, const struct iovec *parts, int n,
+			 uint64_t offset)
+{
+	struct gn_signal_shield shield;
+	int result;
+
+	gn_signal_shield_begin(&shield);
+	atomic_fetch_add(&b->growers, 1);
+	result = write_parts(b, parts, n, offset);
+	atomic_fetch_sub(&b->growers, 1);
+	gn_signal_shield_end(&shield);
+	return result;
+}
+
 uint64_t gn_mapped_file_give_up(struct gn_mapped_file *b)
 {
 	return atomic_fetch_or(&b->allocated, FINAL) & ~(uint64_t)FINAL;

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 struct gn_mapped_file {
 	char *start; /* of the mapping, which has `capacity` bytes */
@@ -18,10 +19,12 @@ struct gn_mapped_file {
 	_Atomic uint64_t allocated; /* the file has disk space up to here; see mapped_file.c */
 	_Atomic uint64_t ahead;	    /* who gets beyond this allocates more */
 	_Atomic bool growing;	    /* somebody allocates ahead */
-	_Atomic bool writes_zeros;  /* the file system has no fallocate() */
-	_Atomic bool is_given_up;   /* it grows no more */
-	_Atomic int growers;	    /* threads that make room */
-	uint64_t released;	    /* pages up to here are unmapped; owned by who has `growing` */
+	/* Space is made by writing zeros: the file system has no fallocate(), or who made the file
+	 * has few threads, and wants pages that are cheap to dirty. */
+	_Atomic bool writes_zeros;
+	_Atomic bool is_given_up; /* it grows no more */
+	_Atomic int growers;	  /* threads that make room */
+	uint64_t released;	  /* pages up to here are unmapped; owned by who has `growing` */
 	int fd;
 	dev_t device;
 	ino_t inode;
@@ -45,6 +48,15 @@ int gn_mapped_file_create(struct gn_mapped_file *file, const char *path, uint64_
  * cancellation have nothing to do with what is inside.
  */
 int gn_mapped_file_grow(struct gn_mapped_file *file, uint64_t end);
+
+/*
+ * Disk space for a part that nobody else has, whatever is before it, so that it can be written
+ * through the mapping; and bytes written to one, not through it. Both are as gn_mapped_file_grow(),
+ * and a file has either these or that.
+ */
+int gn_mapped_file_provide(struct gn_mapped_file *file, uint64_t from, uint64_t to);
+int gn_mapped_file_write(struct gn_mapped_file *file, const struct iovec *parts, int n,
+			 uint64_t offset);
 
 static inline bool gn_mapped_file_has_room(const struct gn_mapped_file *file, uint64_t end)
 {

@@ -171,9 +171,10 @@ static struct gn_io_open_file *make_open_file(int fd, int flags, int64_t positio
 	if (status.type == GN_FILE_REGULAR || status.type == GN_FILE_DEVICE)
 		own->block_bytes =
 			status.block_bytes < UINT32_MAX ? (uint32_t)status.block_bytes : 0;
+	atomic_store(&own->position, position);
 	if (own->appends && position != GN_IO_NO_POSITION)
 		position = (int64_t)status.bytes;
-	atomic_store(&own->position, position);
+	atomic_store(&own->append_offset, position);
 	atomic_store(&own->end, position);
 	atomic_store(&own->stream_position, position);
 	atomic_store(&own->stream_end, position);

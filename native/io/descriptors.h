@@ -22,7 +22,8 @@ struct gn_io_open_file {
 	uint32_t appends;     /* O_APPEND */
 	uint32_t opening;     /* its number, which no other one of the process ever has */
 	_Atomic int64_t position;
-	_Atomic int64_t end; /* of its last request */
+	_Atomic int64_t append_offset; /* where a write goes that appends, as far as is known */
+	_Atomic int64_t end;	       /* of its last request */
 	/* The same for stdio(3), which moves the other ones where nobody sees it. */
 	_Atomic int64_t stream_position, stream_end;
 	struct gn_io_open_file *next_free;

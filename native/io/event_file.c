@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 
 #include "tick_rate.h"
 
@@ -16,7 +18,7 @@ _Static_assert(sizeof(struct gn_io_events_header) == 80, "as the reader has it")
 _Static_assert(sizeof(ENDING) == sizeof(OWN_ENDING), "one takes the other's place");
 
 int gn_io_events_are_on;
-static struct gn_mapped_file file;
+static struct gn_spool spool;
 static struct gn_io_events_header *opened;
 
 static uint64_t bytes_asked_for(void)
@@ -37,7 +39,8 @@ static int create(uint64_t capacity)
 		return -ENAMETOOLONG;
 	memcpy(path, totals, length + 1);
 	memcpy(path + length - strlen(ENDING), OWN_ENDING, sizeof(OWN_ENDING));
-	return gn_mapped_file_create(&file, path, gn_mapped_file_capacity(capacity), RECORDS_BEGIN);
+	return gn_mapped_file_create(&spool.file, path, gn_mapped_file_capacity(capacity),
+				     RECORDS_BEGIN);
 }
 
 void gn_io_events_open(void)
@@ -51,17 +54,20 @@ void gn_io_events_open(void)
 		return;
 	failed = create(RECORDS_BEGIN + capacity);
 	if (failed) {
-		gn_mapped_file_report(&file, -failed, 0);
+		gn_mapped_file_report(&spool.file, -failed, 0);
 		return;
 	}
-	header = (struct gn_io_events_header *)file.start;
+	header = (struct gn_io_events_header *)spool.file.start;
 	header->byte_order = GN_TOTALS_BYTE_ORDER;
 	header->version = GN_IO_EVENTS_VERSION;
 	header->header_bytes = sizeof(*header);
 	header->records = header->tail = RECORDS_BEGIN;
-	header->capacity = file.capacity;
+	header->capacity = spool.file.capacity;
 	header->realtime_ns = totals->realtime_ns;
 	header->pid = totals->pid;
+	spool.begin = RECORDS_BEGIN;
+	spool.tail = &header->tail;
+	spool.record_bytes = sizeof(struct gn_io_event);
 	atomic_thread_fence(memory_order_release);
 	memcpy(header->magic, GN_IO_EVENTS_MAGIC, sizeof(header->magic));
 	opened = header;
@@ -70,18 +76,30 @@ void gn_io_events_open(void)
 
 void gn_io_events_close(void)
 {
-	uint64_t room, tail;
+	uint64_t tail;
 
 	if (!opened)
 		return;
 	gn_io_events_are_on = 0;
-	room = gn_mapped_file_give_up(&file);
-	tail = atomic_load(&opened->tail);
-	if (tail > room)
-		tail = room;
+	tail = gn_spool_end(&spool);
+	opened->tail = tail;
 	opened->flags |= GN_IO_EVENTS_CLOSED;
 	/* Threads that still run go on writing. */
-	gn_mapped_file_finish(&file, tail, tail);
+	gn_mapped_file_finish(&spool.file, tail, tail);
+}
+
+struct gn_io_own_writes gn_io_events_writes(void)
+{
+	const uint64_t calls = opened ? atomic_load(&spool.written) : 0;
+	struct gn_io_own_writes own = {
+		.calls = calls,
+		.bytes = calls * GN_SPOOL_RECORDS * sizeof(struct gn_io_event),
+	};
+	struct statfs status;
+
+	own.is_on_device =
+		calls && (statfs(spool.file.path, &status) || status.f_type != TMPFS_MAGIC);
+	return own;
 }
 
 void gn_io_events_forget(void)
@@ -89,32 +107,25 @@ void gn_io_events_forget(void)
 	gn_io_events_are_on = 0;
 	if (!opened)
 		return;
-	munmap(file.start, file.capacity);
-	gn_mapped_file_close(&file);
+	munmap(spool.file.start, spool.file.capacity);
+	gn_mapped_file_close(&spool.file);
+	memset(&spool, 0, sizeof(spool));
 	opened = NULL;
-}
-
-struct gn_io_event *gn_io_event_take(struct gn_record_chunk *chunk)
-{
-	struct gn_totals_header *totals = gn_totals_header();
-	int failed = -EBADF;
-
-	if (opened && gn_io_events_are_on)
-		failed = gn_record_chunk_take(chunk, &file, &opened->tail,
-					      sizeof(struct gn_io_event));
-	if (failed) {
-		if (opened && !opened->stop_error)
-			opened->stop_error = (uint32_t)-failed;
-		gn_io_event_lose();
-		return NULL;
-	}
-	/* The longer it has run the better the rate is known; a kill may come at any time. */
-	totals->ticks_hz = gn_tick_rate_hz();
-	return gn_record_next(chunk, sizeof(struct gn_io_event));
 }
 
 void gn_io_event_lose(void)
 {
-	if (opened)
-		atomic_fetch_add_explicit(&opened->lost, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&opened->lost, 1, memory_order_relaxed);
+}
+
+struct gn_io_event *gn_io_event_turn(struct gn_spool_writer *writer)
+{
+	if (gn_spool_turn(&spool, writer)) {
+		opened->stop_error = (uint32_t)atomic_load(&spool.error);
+		gn_io_event_lose();
+		return NULL;
+	}
+	/* The longer it has run the better the rate is known; a kill may come at any time. */
+	gn_totals_header()->ticks_hz = gn_tick_rate_hz();
+	return (struct gn_io_event *)writer->next;
 }

@@ -1,20 +1,19 @@
 /*
  * What a process did with files, call by call, where the run asks for it: a file beside that of its
- * totals, mapped into it likewise, so that it is there however the process ends.
+ * totals, whole however the process ends.
  *
  *	struct gn_io_events_header, in its first page
- *	struct gn_io_event, from header.records to header.tail
+ *	units of struct gn_io_event (record_spool.h), from header.records to header.tail
  *
- * Threads take records in chunks: those of a thread are in the order of its calls. One that has no
- * kind was not written, or not to its end, when the process was killed. All in the byte order of
- * the machine; src/gnomon/io/event_file.py reads it.
+ * A unit is of one thread, and the units of a thread are in the order of its calls. All in the byte
+ * order of the machine; src/gnomon/io/event_file.py reads it.
  */
 #ifndef GNOMON_IO_EVENT_FILE_H
 #define GNOMON_IO_EVENT_FILE_H
 
 #include <stdint.h>
 
-#include "record_chunk.h"
+#include "record_spool.h"
 #include "totals_file.h"
 
 #define GN_IO_EVENTS_MAGIC "\211GNIOE\n"
@@ -51,9 +50,9 @@ struct gn_io_event {
 	int64_t offset;	  /* where a request began, or a seek led; INT64_MIN: not known */
 	uint32_t site;	  /* place of its record in the file of totals, which has all else */
 	uint32_t opening; /* number of the open file; GN_TOTALS_NONE: none */
-	/* Written last: enum gn_io_event_kind and GN_IO_EVENT_FAILED in the lowest byte, above it
-	 * how many ticks it took. */
-	_Atomic uint64_t kind_and_ticks;
+	/* Ticks that it took, above enum gn_io_event_kind and GN_IO_EVENT_FAILED in the lowest
+	 * byte. */
+	uint64_t kind_and_ticks;
 };
 
 _Static_assert(sizeof(struct gn_io_event) == 48, "as the reader has it");
@@ -66,18 +65,31 @@ void gn_io_events_open(void);
 /* At the process's end. */
 void gn_io_events_close(void);
 
+/* What the kernel counted of us among the process's writes. */
+struct gn_io_own_writes {
+	uint64_t calls, bytes;
+	int is_on_device; /* not in memory alone */
+};
+
+struct gn_io_own_writes gn_io_events_writes(void);
+
 /* In a child that was forked, before it opens its own. */
 void gn_io_events_forget(void);
 
-/* A record for the calling thread's next event, of a call from a site; NULL: it is lost. */
-struct gn_io_event *gn_io_event_take(struct gn_record_chunk *chunk);
+/* Where the calling thread's next event is to be written, and gn_spool_add() then; NULL: it is
+ * lost, as it is if its site has no place in the file of totals. */
+struct gn_io_event *gn_io_event_turn(struct gn_spool_writer *writer);
 void gn_io_event_lose(void);
 
-static inline struct gn_io_event *gn_io_event_next(struct gn_record_chunk *chunk)
+static inline struct gn_io_event *gn_io_event_next(struct gn_spool_writer *writer, uint32_t site)
 {
-	struct gn_io_event *event = gn_record_next(chunk, sizeof(*event));
-
-	return __builtin_expect(event != NULL, 1) ? event : gn_io_event_take(chunk);
+	if (__builtin_expect(site == GN_TOTALS_NONE, 0)) {
+		gn_io_event_lose();
+		return NULL;
+	}
+	if (__builtin_expect(writer->next == writer->end, 0))
+		return gn_io_event_turn(writer);
+	return (struct gn_io_event *)writer->next;
 }
 
 #endif

@@ -189,14 +189,9 @@ static __attribute__((noinline)) void add_event(struct gn_io_thread *thread, uin
 						const struct request *request, uint64_t ticks)
 {
 	const uint32_t place = gn_totals_place(site);
-	struct gn_io_event *event;
+	struct gn_io_event *event = gn_io_event_next(&thread->events, place);
 	uint64_t kind = GN_IO_EVENT_CALL;
 
-	if (place == GN_TOTALS_NONE) {
-		gn_io_event_lose();
-		return;
-	}
-	event = gn_io_event_next(&thread->events);
 	if (!event)
 		return;
 	if (request->direction >= 0)
@@ -209,7 +204,8 @@ static __attribute__((noinline)) void add_event(struct gn_io_thread *thread, uin
 	event->offset = request->offset;
 	event->site = place;
 	event->opening = request->opening;
-	atomic_store_explicit(&event->kind_and_ticks, ticks << 8 | kind, memory_order_release);
+	event->kind_and_ticks = ticks << 8 | kind;
+	gn_spool_add(&thread->events, sizeof(*event));
 }
 
 static inline void add_call(struct gn_io_thread *thread, const struct gn_io_call *call,
@@ -392,8 +388,7 @@ static struct request request_of(enum gn_io_direction direction, uint64_t asked,
 	};
 }
 
-/* At the position, which moves; of an appending write that is the file's end, as far as it is known
- * here. */
+/* At the position, which moves. */
 static int64_t move_position(_Atomic int64_t *moves, uint64_t bytes)
 {
 	const int64_t position = atomic_load_explicit(moves, memory_order_relaxed);
@@ -401,6 +396,19 @@ static int64_t move_position(_Atomic int64_t *moves, uint64_t bytes)
 	if (position != GN_IO_NO_POSITION)
 		atomic_store_explicit(moves, position + (int64_t)bytes, memory_order_relaxed);
 	return position;
+}
+
+static int64_t move(struct gn_io_open_file *own, enum gn_io_direction direction, uint64_t bytes)
+{
+	int64_t offset;
+
+	if (__builtin_expect(!own->appends || direction != GN_IO_WRITES, 1))
+		return move_position(&own->position, bytes);
+	offset = move_position(&own->append_offset, bytes);
+	if (offset != GN_IO_NO_POSITION)
+		atomic_store_explicit(&own->position, offset + (int64_t)bytes,
+				      memory_order_relaxed);
+	return offset;
 }
 
 void gn_io_moved_at(const struct gn_io_call *call, int fd, enum gn_io_direction direction,
@@ -416,7 +424,7 @@ void gn_io_moved_at(const struct gn_io_call *call, int fd, enum gn_io_direction 
 	request = request_of(direction, asked, result, offset);
 	request.opening = opening_of(own);
 	if (own && offset < 0)
-		request.offset = move_position(&own->position, request.delivered);
+		request.offset = move(own, direction, request.delivered);
 	add_move(call, own, own ? &own->end : NULL, &request, end);
 }
 
@@ -572,6 +580,7 @@ void gn_io_controlled(const struct gn_io_call *call, int fd, int command, const 
 		struct gn_io_work work;
 
 		own->appends = ((intptr_t)argument & O_APPEND) != 0;
+		own->append_offset = GN_IO_NO_POSITION;
 		gn_io_work_begin(&work);
 		gn_io_file_opened(own->file, (int)(intptr_t)argument);
 		gn_io_work_end(&work);

@@ -22,24 +22,14 @@ uint32_t gn_io_generation;
 
 /* Until there is a page that forks clear. */
 static struct gn_io_process no_process;
-static __thread int is_own __attribute__((tls_model("initial-exec")));
+__thread int gn_io_is_own;
 static struct gn_totals_plan plan = {.capability = "io"};
 static pid_t opener;
-
-void gn_io_own_begin(void)
-{
-	is_own++;
-}
-
-void gn_io_own_end(void)
-{
-	is_own--;
-}
 
 void gn_io_work_begin(struct gn_io_work *work)
 {
 	gn_signal_shield_begin(&work->shield);
-	is_own++;
+	gn_io_is_own++;
 	/* Its calls then ask gn_io_thread_begin(). */
 	work->thread = gn_io_here;
 	if (work->thread)
@@ -50,7 +40,7 @@ void gn_io_work_end(struct gn_io_work *work)
 {
 	if (work->thread)
 		work->thread->is_busy--;
-	is_own--;
+	gn_io_is_own--;
 	gn_signal_shield_end(&work->shield);
 }
 
@@ -178,7 +168,7 @@ struct gn_io_thread *gn_io_thread_begin(void)
 	struct gn_io_thread *thread;
 	struct gn_io_work work;
 
-	if (is_own || (gn_io_process && gn_io_process->state == GN_IO_OFF))
+	if (gn_io_is_own || (gn_io_process && gn_io_process->state == GN_IO_OFF))
 		return NULL;
 	gn_io_work_begin(&work);
 	if (!gn_io_process)

@@ -13,7 +13,7 @@
 
 #include "bare_ticks.h"
 #include "places.h"
-#include "record_chunk.h"
+#include "record_spool.h"
 #include "signal_shield.h"
 #include "site_threads.h"
 
@@ -34,7 +34,7 @@ struct gn_io_thread {
 	volatile int is_busy;	     /* with an account, which a signal may interrupt */
 	struct gn_io_thread *nested; /* what calls of a signal's handler are added to meanwhile */
 	struct gn_hash_table accesses, sizes;
-	struct gn_record_chunk events;
+	struct gn_spool_writer events;
 };
 
 /* Of one process: zeros in a child that was forked. */
@@ -74,8 +74,17 @@ struct gn_io_work {
 };
 
 /* The same without a look at signals: what handlers call meanwhile is not recorded. */
-void gn_io_own_begin(void);
-void gn_io_own_end(void);
+extern __thread int gn_io_is_own __attribute__((tls_model("initial-exec")));
+
+static inline void gn_io_own_begin(void)
+{
+	gn_io_is_own++;
+}
+
+static inline void gn_io_own_end(void)
+{
+	gn_io_is_own--;
+}
 
 void gn_io_work_begin(struct gn_io_work *work);
 void gn_io_work_end(struct gn_io_work *work);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "event_file.h"
 #include "own_calls.h"
 #include "totals_file.h"
 
@@ -16,6 +17,22 @@ static uint64_t number_of(const char *text, const char *name)
 	const char *line = strstr(text, name);
 
 	return line ? strtoull(line + strlen(name), NULL, 10) : 0;
+}
+
+static uint64_t without(uint64_t count, uint64_t own)
+{
+	return count > own ? count - own : 0;
+}
+
+/* What is the program's of what the process wrote. */
+static void leave_out_events(struct gn_process_io_record *record)
+{
+	const struct gn_io_own_writes own = gn_io_events_writes();
+
+	record->written_bytes = without(record->written_bytes, own.bytes);
+	record->write_calls = without(record->write_calls, own.calls);
+	if (own.is_on_device)
+		record->device_written_bytes = without(record->device_written_bytes, own.bytes);
 }
 
 static void count(uint16_t is_last)
@@ -39,6 +56,7 @@ static void count(uint16_t is_last)
 	record.write_calls = number_of(text, "syscw:");
 	record.device_read_bytes = number_of(text, "\nread_bytes:");
 	record.device_written_bytes = number_of(text, "\nwrite_bytes:");
+	leave_out_events(&record);
 	if (!getrusage(RUSAGE_SELF, &usage))
 		record.major_faults = (uint64_t)usage.ru_majflt;
 	gn_totals_add(&chunk, GN_TOTALS_PROCESS_IO, &record, sizeof(record));

@@ -1,5 +1,6 @@
 #include "module_calls.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,6 +19,8 @@
 #include "result.h"
 #include "system_calls.h"
 
+/* Files that are kept in mind; after more all count as mapped. */
+#define MAPPED_MOST 1024u
 /* Of a request's memory so many pages are looked at. */
 #define PAGES_ASKED 64u
 
@@ -25,7 +28,7 @@ int gn_io_has_modules;
 
 /* Whose files these are. A child of vfork(2) has the same memory and another number. */
 static pid_t owner;
-static pid_t shown_in; /* the last such child, before which all that was written was written */
+static _Atomic pid_t child; /* the last that changed descriptors; 0: its parent did since */
 
 /* --- the process ------------------------------------------------------------------------------ */
 
@@ -84,13 +87,20 @@ static int is_child(void)
 {
 	const pid_t pid = here();
 
-	if (pid == owner)
+	if (pid == owner) {
+		atomic_store(&child, 0);
 		return 0;
-	if (shown_in != pid) {
-		shown_in = pid;
-		gn_mio_files_show(0);
 	}
+	if (atomic_exchange(&child, pid) != pid)
+		gn_mio_files_show(0);
 	return 1;
+}
+
+/* Whether it has changed descriptors: those of its parent's files may be other ones there. */
+static int is_changed_child(void)
+{
+	return __builtin_expect(atomic_load_explicit(&child, memory_order_relaxed) != 0, 0) &&
+	       is_child();
 }
 
 void gn_io_module_spawn(int gets_all)
@@ -169,8 +179,11 @@ static void unlock(struct gn_mio_file *file, int fd)
 #define WITH_FILE(fd, result, type, CALL, NESTED)                                                  \
 	do {                                                                                       \
 		int error;                                                                         \
-		struct gn_mio_file *file = gn_mio_file_lock(fd, &error);                           \
+		struct gn_mio_file *file;                                                          \
                                                                                                    \
+		if (is_changed_child())                                                            \
+			return 0;                                                                  \
+		file = gn_mio_file_lock(fd, &error);                                               \
 		if (error) {                                                                       \
 			NESTED;                                                                    \
 		}                                                                                  \
@@ -184,9 +197,10 @@ static void unlock(struct gn_mio_file *file, int fd)
 	} while (0)
 
 /*
- * Whether there is memory at an address: layers copy, and a fault of theirs would be a signal where
- * the kernel returns EFAULT. What was there lately is not asked for again. Large requests, which
- * layers pass on as they are, are the kernel's to refuse.
+ * Whether layers may have a request of so many bytes. That for none is the kernel's, and whether
+ * there is memory at the address is asked: layers copy, and a fault of theirs would be a signal
+ * where the kernel returns EFAULT. What was there lately is not asked for again. Large requests,
+ * which layers pass on as they are, are the kernel's to refuse.
  */
 static int may_copy(int fd, const void *memory, size_t bytes)
 {
@@ -194,9 +208,9 @@ static int may_copy(int fd, const void *memory, size_t bytes)
 	const uintptr_t first = (uintptr_t)memory >> GN_PROBE_PAGE_BITS;
 	const uintptr_t last = ((uintptr_t)memory + bytes - 1) >> GN_PROBE_PAGE_BITS;
 
-	if (!gn_mio_file_is_at(fd) || (bytes && last < first))
+	if (!gn_mio_file_is_at(fd) || !bytes || last < first)
 		return 0;
-	for (uintptr_t page = first; bytes && page <= last && page - first < PAGES_ASKED; page++)
+	for (uintptr_t page = first; page <= last && page - first < PAGES_ASKED; page++)
 		if (!gn_probe_page(&probe, page))
 			return 0;
 	return 1;
@@ -296,12 +310,13 @@ static int is_vector(int fd, const struct iovec *vector, int n)
 	if (n < 0 || n > IOV_MAX || !may_copy(fd, vector, (size_t)n * sizeof(*vector)))
 		return 0;
 	for (int i = 0; i < n; i++) {
-		if (vector[i].iov_len > SSIZE_MAX - bytes ||
-		    !may_copy(fd, vector[i].iov_base, vector[i].iov_len))
+		const size_t more = vector[i].iov_len;
+
+		if (more > SSIZE_MAX - bytes || (more && !may_copy(fd, vector[i].iov_base, more)))
 			return 0;
-		bytes += vector[i].iov_len;
+		bytes += more;
 	}
-	return 1;
+	return bytes > 0;
 }
 
 static ssize_t read_piece(struct gn_mio_file *file, const struct iovec *piece, int64_t offset)
@@ -317,10 +332,9 @@ static ssize_t write_piece(struct gn_mio_file *file, const struct iovec *piece, 
 }
 
 /* Piece by piece until there is less than was asked for; an error is told if it comes first. */
-static ssize_t move_vector(struct gn_mio_file *file, const struct iovec *vector, int n,
-			   int64_t offset,
-			   ssize_t (*move)(struct gn_mio_file *file, const struct iovec *piece,
-					   int64_t offset))
+static ssize_t
+move_vector(struct gn_mio_file *file, const struct iovec *vector, int n, int64_t offset,
+	    ssize_t (*move)(struct gn_mio_file *file, const struct iovec *piece, int64_t offset))
 {
 	ssize_t sum = 0;
 
@@ -357,10 +371,10 @@ int gn_io_module_write_vector(int fd, const struct iovec *vector, int n, int64_t
 
 static int is_pseudo(int directory, const char *path)
 {
-	static const unsigned int kinds[] = {PROC_SUPER_MAGIC,	  SYSFS_MAGIC,	 DEBUGFS_MAGIC,
-					     TRACEFS_MAGIC,	  CGROUP_SUPER_MAGIC,
-					     CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC,
-					     BPF_FS_MAGIC,	  SELINUX_MAGIC};
+	static const unsigned int kinds[] = {
+		PROC_SUPER_MAGIC, SYSFS_MAGIC,	      DEBUGFS_MAGIC,
+		TRACEFS_MAGIC,	  CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+		SECURITYFS_MAGIC, BPF_FS_MAGIC,	      SELINUX_MAGIC};
 	const int fd = (int)syscall(SYS_openat, directory, path, O_PATH | O_CLOEXEC);
 	struct statfs status;
 	int result = 0;
@@ -386,12 +400,92 @@ static int may_have_layers(int directory, const char *path, int flags)
 	return S_ISREG(status.st_mode) && !is_pseudo(directory, path);
 }
 
+/* --- files that the kernel alone serves, too -------------------------------------------------- */
+
+/* Files that were mapped: a mapping stays when descriptors are closed. */
+static struct {
+	_Atomic uint32_t n;
+	struct {
+		dev_t device;
+		ino_t inode;
+	} file[MAPPED_MOST];
+} mapped;
+
+static int was_mapped(const struct stat *status)
+{
+	const uint32_t n = mapped.n < MAPPED_MOST ? mapped.n : MAPPED_MOST;
+
+	if (mapped.n > MAPPED_MOST)
+		return 1;
+	for (uint32_t i = 0; i < n; i++)
+		if (mapped.file[i].inode == status->st_ino &&
+		    mapped.file[i].device == status->st_dev)
+			return 1;
+	return 0;
+}
+
+void gn_io_mapping(int fd)
+{
+	struct stat status;
+	uint32_t i;
+
+	gn_io_expose(fd);
+	if (fd < 0 || gn_mio_system_status(fd, &status) || was_mapped(&status))
+		return;
+	i = atomic_fetch_add(&mapped.n, 1);
+	if (i >= MAPPED_MOST)
+		return;
+	mapped.file[i].inode = status.st_ino;
+	mapped.file[i].device = status.st_dev;
+}
+
+/* Whether the process has another descriptor of the file that no layer knows of: of a stream. */
+static int is_open_elsewhere(int folder, const struct stat *status)
+{
+	_Alignas(8) char entries[4096];
+	long n;
+
+	while ((n = syscall(SYS_getdents64, folder, entries, sizeof(entries))) > 0)
+		for (long at = 0; at < n;) {
+			const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
+			const int fd = atoi(entry->d_name);
+			struct stat other;
+
+			at += entry->d_reclen;
+			if (entry->d_name[0] != '.' && !gn_mio_file_is_at(fd) &&
+			    !gn_mio_system_status(fd, &other) && other.st_ino == status->st_ino &&
+			    other.st_dev == status->st_dev)
+				return 1;
+		}
+	return 0;
+}
+
+static void meet_others(int fd)
+{
+	struct stat status;
+	int folder;
+
+	if (gn_mio_system_status(fd, &status))
+		return;
+	folder = gn_mio_system_open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	/* Without an answer it is taken for open. */
+	if (folder < 0 || was_mapped(&status) || is_open_elsewhere(folder, &status))
+		gn_mio_file_flush_peers(&status, 1);
+	if (folder >= 0)
+		gn_mio_system_close(folder);
+}
+
+/* --- opening and closing ---------------------------------------------------------------------- */
+
 static int open_file(const char *path, int flags, mode_t mode)
 {
 	const struct gn_mio_request request = {
 		.file = {.path = path, .flags = flags, .mode = mode}};
+	const int fd = gn_mio_file_open(&request, 0);
 
-	return gn_mio_file_open(&request, 0);
+	if (fd >= 0)
+		meet_others(fd);
+	return fd;
 }
 
 int gn_io_module_open(int directory, const char *path, int flags, mode_t mode, int *result)
@@ -448,6 +542,15 @@ void gn_io_expose(int fd)
 	gn_io_work_end(&work);
 }
 
+void gn_io_expose_stream(FILE *stream)
+{
+	const int before = errno;
+
+	if (stream && gn_mio_has_files())
+		gn_io_expose(fileno_unlocked(stream));
+	errno = before;
+}
+
 void gn_io_expose_list(struct aiocb *const list[], int n)
 {
 	for (int i = 0; i < n; i++)
@@ -457,12 +560,17 @@ void gn_io_expose_list(struct aiocb *const list[], int n)
 
 void gn_io_expose_range(unsigned int first, unsigned int last, int flags)
 {
+	struct gn_io_work work;
+
 	if (!gn_mio_has_files() || first > last || first > INT_MAX || is_child() ||
 	    flags & (int)CLOSE_RANGE_CLOEXEC)
 		return;
 	for (int fd = gn_mio_file_next((int)first); fd >= 0 && (unsigned int)fd <= last;
-	     fd = gn_mio_file_next(fd + 1))
-		gn_io_expose(fd);
+	     fd = gn_mio_file_next(fd + 1)) {
+		gn_io_work_begin(&work);
+		gn_mio_file_drop(fd);
+		gn_io_work_end(&work);
+	}
 }
 
 /* --- calls around which the kernel knows all -------------------------------------------------- */
@@ -546,7 +654,7 @@ void gn_io_duplicating(int fd, int other)
 	if (is_child())
 		hand_over(fd);
 	else if (other >= 0 && other != fd && gn_mio_system_control(fd, F_GETFD, NULL) >= 0)
-		gn_mio_file_detach(other);
+		gn_mio_file_drop(other);
 	gn_io_work_end(&work);
 }
 

@@ -11,6 +11,7 @@
 
 #include <aio.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -45,6 +46,9 @@ void gn_io_show_all(void);
 
 /* The descriptor is the kernel's alone from now on. */
 void gn_io_expose(int fd);
+void gn_io_mapping(int fd); /* the same, of one that is mapped; -1: none */
+/* That of a stream: another file may be open under its number. */
+void gn_io_expose_stream(FILE *stream);
 void gn_io_expose_list(struct aiocb *const list[], int n);
 void gn_io_expose_range(unsigned int first, unsigned int last, int flags);
 

@@ -15,11 +15,13 @@ static const int by_code[] = {SIGILL, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGTRAP};
 
 /* What came while its thread was in a call of a file. */
 static _Atomic int pending;
+static _Atomic int is_begun, is_ending;
 
 static void set_default(int number)
 {
 	const struct sigaction action = {.sa_handler = SIG_DFL};
 
+	is_ending = 1;
 	sigaction(number, &action, NULL);
 }
 
@@ -99,6 +101,13 @@ static void install(const int *numbers, size_t n, void (*handler)(int, siginfo_t
 
 void gn_mio_fatal_signals_begin(void)
 {
+	is_begun = 1;
 	install(by_others, N(by_others), on_signal);
 	install(by_code, N(by_code), on_fault);
+}
+
+void gn_mio_fatal_signals_again(void)
+{
+	if (is_begun && !is_ending)
+		gn_mio_fatal_signals_begin();
 }

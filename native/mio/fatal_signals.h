@@ -12,6 +12,9 @@
 /* With each file: the program may have set an action to the default meanwhile. */
 void gn_mio_fatal_signals_begin(void);
 
+/* The program has set one to the default; nothing where none is handled. */
+void gn_mio_fatal_signals_again(void);
+
 /* Whether an action is ours, or what signal(2) returned. */
 bool gn_mio_is_fatal_action(const struct sigaction *action);
 bool gn_mio_is_fatal_handler(void (*handler)(int));

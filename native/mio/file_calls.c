@@ -97,8 +97,8 @@ ssize_t gn_mio_file_write_at(struct gn_mio_file *file, const void *from, size_t 
 	if (offset < 0)
 		return -EINVAL;
 	if (!file->is_append)
-		return show_peer(
-			file, gn_mio_stack_write(file->stack, from, bounded(bytes), offset));
+		return show_peer(file,
+				 gn_mio_stack_write(file->stack, from, bounded(bytes), offset));
 	/* At the end, as Linux has it (pwrite(2), "Bugs"), and the position stays. */
 	result = gn_mio_stack_flush(file->stack);
 	if (result < 0)

@@ -9,17 +9,12 @@
 #include "own_calls.h"
 #include "system_calls.h"
 
-/* Descriptors in a block, and blocks. */
-#define BLOCK 1024u
-#define BLOCKS 1024u
 /* How long something that is for all files waits for a call of one that goes on. */
 #define WAIT_SECONDS 1
 /* Locks of a thread at a time. */
 #define HELD_MOST 8u
 
-typedef struct gn_mio_file *_Atomic slot;
-
-static slot *_Atomic block[BLOCKS];
+gn_mio_slot *_Atomic gn_mio_block[GN_MIO_BLOCKS];
 /* Of changes in the slots, and of what follows. */
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gn_mio_file *_Atomic first;
@@ -48,47 +43,26 @@ bool gn_mio_has_files(void)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static slot *slot_of(int fd)
-{
-	slot *own;
-
-	if (fd < 0 || (unsigned int)fd >= BLOCK * BLOCKS)
-		return NULL;
-	own = atomic_load_explicit(&block[(unsigned int)fd / BLOCK], memory_order_acquire);
-	return own ? &own[(unsigned int)fd % BLOCK] : NULL;
-}
-
 /* With the table's lock held. NULL: there is no memory. */
-static slot *make_slot(int fd)
+static gn_mio_slot *make_slot(int fd)
 {
-	const unsigned int number = (unsigned int)fd / BLOCK;
+	const unsigned int number = (unsigned int)fd / GN_MIO_BLOCK;
 
-	if (number < BLOCKS && !block[number])
-		atomic_store_explicit(&block[number], gn_take_memory(BLOCK * sizeof(slot)),
+	if (number < GN_MIO_BLOCKS && !gn_mio_block[number])
+		atomic_store_explicit(&gn_mio_block[number],
+				      gn_take_memory(GN_MIO_BLOCK * sizeof(gn_mio_slot)),
 				      memory_order_release);
-	return slot_of(fd);
-}
-
-struct gn_mio_file *gn_mio_file_of(int fd)
-{
-	slot *own = slot_of(fd);
-
-	return own ? atomic_load_explicit(own, memory_order_acquire) : NULL;
-}
-
-bool gn_mio_file_is_at(int fd)
-{
-	return gn_mio_file_of(fd) != NULL;
+	return gn_mio_slot_of(fd);
 }
 
 int gn_mio_file_next(int fd)
 {
 	const unsigned int number = (unsigned int)fd;
 
-	for (unsigned int i = number / BLOCK; i < BLOCKS; i++)
-		for (unsigned int j = 0; block[i] && j < BLOCK; j++)
-			if (i * BLOCK + j >= number && block[i][j])
-				return (int)(i * BLOCK + j);
+	for (unsigned int i = number / GN_MIO_BLOCK; i < GN_MIO_BLOCKS; i++)
+		for (unsigned int j = 0; gn_mio_block[i] && j < GN_MIO_BLOCK; j++)
+			if (i * GN_MIO_BLOCK + j >= number && gn_mio_block[i][j])
+				return (int)(i * GN_MIO_BLOCK + j);
 	return -1;
 }
 
@@ -129,23 +103,38 @@ static void let_go(void)
 	held.n = i;
 }
 
+/* Of the C library, since 2.32; others have none. */
+extern char __libc_single_threaded __attribute__((weak));
+
+/* The only thread needs no lock but to tell its own handlers. */
 static void lock_file(struct gn_mio_file *file)
 {
 	hold(file);
+	if (&__libc_single_threaded && __libc_single_threaded) {
+		file->is_without_lock = true;
+		return;
+	}
 	pthread_mutex_lock(&file->lock);
+	file->is_without_lock = false;
 }
 
 void gn_mio_file_unlock(struct gn_mio_file *file)
 {
-	pthread_mutex_unlock(&file->lock);
+	if (!file->is_without_lock)
+		pthread_mutex_unlock(&file->lock);
 	let_go();
 	if (__builtin_expect(atomic_load_explicit(&after_call, memory_order_relaxed) != NULL, 0))
-		atomic_load(&after_call)();
+		atomic_load (&after_call)();
 }
 
 void gn_mio_files_after_call(void (*call)(void))
 {
 	atomic_store(&after_call, call);
+}
+
+bool gn_mio_file_try_lock(struct gn_mio_file *file)
+{
+	return !is_mine(file) && !pthread_mutex_trylock(&file->lock);
 }
 
 struct gn_mio_file *gn_mio_file_lock(int fd, int *error)
@@ -169,10 +158,10 @@ struct gn_mio_file *gn_mio_file_lock(int fd, int *error)
 /* With its lock held. */
 static int other_descriptor(const struct gn_mio_file *file)
 {
-	for (unsigned int i = 0; i < BLOCKS; i++)
-		for (unsigned int j = 0; block[i] && j < BLOCK; j++)
-			if (block[i][j] == file)
-				return (int)(i * BLOCK + j);
+	for (unsigned int i = 0; i < GN_MIO_BLOCKS; i++)
+		for (unsigned int j = 0; gn_mio_block[i] && j < GN_MIO_BLOCK; j++)
+			if (gn_mio_block[i][j] == file)
+				return (int)(i * GN_MIO_BLOCK + j);
 	return -1;
 }
 
@@ -209,12 +198,12 @@ bool gn_mio_file_close(int fd, int *result)
 		*result = -error;
 		return error != 0;
 	}
-	atomic_store(slot_of(fd), NULL);
+	atomic_store(gn_mio_slot_of(fd), NULL);
 	*result = drop_descriptor(file, fd, true);
 	return true;
 }
 
-int gn_mio_file_detach(int fd)
+int gn_mio_file_drop(int fd)
 {
 	int error, result;
 	struct gn_mio_file *file = gn_mio_file_lock(fd, &error);
@@ -222,10 +211,35 @@ int gn_mio_file_detach(int fd)
 	if (!file)
 		return -error;
 	result = gn_mio_stack_flush(file->stack);
-	gn_mio_file_hand_over(file);
-	atomic_store(slot_of(fd), NULL);
+	if (file->n_descriptors == 1)
+		gn_mio_file_hand_over(file);
+	atomic_store(gn_mio_slot_of(fd), NULL);
 	drop_descriptor(file, fd, false);
 	return result;
+}
+
+/* With its lock held: descriptors stay open. */
+static void end_file(struct gn_mio_file *file)
+{
+	gn_mio_file_hand_over(file);
+	for (int fd = other_descriptor(file); fd >= 0; fd = other_descriptor(file))
+		atomic_store(gn_mio_slot_of(fd), NULL);
+	gn_mio_stack_set_descriptor(file->stack, -1);
+	gn_mio_stack_close(file->stack);
+	file->stack = NULL;
+	file->n_descriptors = 0;
+	atomic_fetch_sub(&n_open, 1);
+}
+
+void gn_mio_file_detach(int fd)
+{
+	int error;
+	struct gn_mio_file *file = gn_mio_file_lock(fd, &error);
+
+	if (!file)
+		return;
+	end_file(file);
+	gn_mio_file_unlock(file);
 }
 
 /* A file whose descriptor the program closed by other means, and which has a new one. */
@@ -243,7 +257,7 @@ static void forget(struct gn_mio_file *file, int fd)
 int gn_mio_file_add_descriptor(struct gn_mio_file *file, int fd)
 {
 	struct gn_mio_file *former = NULL;
-	slot *own;
+	gn_mio_slot *own;
 
 	gn_mio_files_lock_table();
 	own = make_slot(fd);
@@ -335,7 +349,7 @@ int gn_mio_file_add(struct gn_mio_stack *stack, bool is_scratch)
 	gn_mio_files_lock_table();
 	file = begin_file(stack, is_scratch, fd);
 	if (file)
-		former = atomic_exchange(slot_of(fd), file);
+		former = atomic_exchange(gn_mio_slot_of(fd), file);
 	gn_mio_files_unlock_table();
 	forget(former, fd);
 	if (!file) {
@@ -383,8 +397,10 @@ static bool lock_in_time(struct gn_mio_file *file)
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += WAIT_SECONDS;
 	hold(file);
-	if (!pthread_mutex_timedlock(&file->lock, &until))
+	if (!pthread_mutex_timedlock(&file->lock, &until)) {
+		file->is_without_lock = false;
 		return true;
+	}
 	let_go();
 	return false;
 }
@@ -458,12 +474,12 @@ void gn_mio_file_flush_peers(const struct stat *status, bool has_peer)
  * file that another thread was at is unknown here. */
 void gn_mio_files_forked(void)
 {
-	for (unsigned int i = 0; i < BLOCKS; i++)
-		for (unsigned int j = 0; block[i] && j < BLOCK; j++) {
-			const struct gn_mio_file *file = block[i][j];
+	for (unsigned int i = 0; i < GN_MIO_BLOCKS; i++)
+		for (unsigned int j = 0; gn_mio_block[i] && j < GN_MIO_BLOCK; j++) {
+			const struct gn_mio_file *file = gn_mio_block[i][j];
 
 			if (file && !file->is_held_for_fork)
-				block[i][j] = NULL;
+				gn_mio_block[i][j] = NULL;
 		}
 	for (struct gn_mio_file *file = first; file; file = file->next) {
 		pthread_mutex_init(&file->lock, NULL);
@@ -480,25 +496,15 @@ void gn_mio_files_forked(void)
 	pthread_mutex_init(&table_lock, NULL);
 }
 
-/*
- * Descriptors stay open: what else runs at the end of the process may write to them, by the
- * system's calls. Files that a thread is at still have no report.
- */
+/* What else runs at the end of the process may write to descriptors, by the system's calls. Files
+ * that a thread is at still have no report. */
 void gn_mio_files_end(void)
 {
 	for (struct gn_mio_file *file = first; file; file = file->next) {
 		if (!file->stack || !lock_in_time(file))
 			continue;
-		for (int fd = other_descriptor(file); fd >= 0; fd = other_descriptor(file))
-			atomic_store(slot_of(fd), NULL);
-		if (file->stack) {
-			gn_mio_file_hand_over(file);
-			gn_mio_stack_set_descriptor(file->stack, -1);
-			gn_mio_stack_close(file->stack);
-			file->stack = NULL;
-			file->n_descriptors = 0;
-			atomic_fetch_sub(&n_open, 1);
-		}
+		if (file->stack)
+			end_file(file);
 		gn_mio_file_unlock(file);
 	}
 }

@@ -15,7 +15,7 @@
 struct gn_mio_file {
 	struct gn_mio_stack *stack; /* NULL: it is closed */
 	pthread_mutex_t lock;
-	struct gn_mio_file *next;	  /* of all that there ever were: memory is used again */
+	struct gn_mio_file *next;	    /* of all that there ever were: memory is used again */
 	_Atomic unsigned int n_descriptors; /* 0: it is free */
 	dev_t device;
 	ino_t inode;
@@ -26,20 +26,53 @@ struct gn_mio_file {
 	bool is_append;
 	bool is_scratch;
 	bool is_held_for_fork;
+	bool is_without_lock;  /* who has it took it when there was no other thread */
 	_Atomic bool has_peer; /* another open of the same file */
-	void *_Atomic late;    /* what handlers of signals called meanwhile, for who has such a list */
+	void *_Atomic late; /* what handlers of signals called meanwhile, for who has such a list */
 };
 
-/* Whether the descriptor has such a file; that file, not locked; the next descriptor from `fd` on
- * that has one, -1: none. */
-bool gn_mio_file_is_at(int fd);
-struct gn_mio_file *gn_mio_file_of(int fd);
+/* The next descriptor from `fd` on that has such a file, -1: none. Below, the file of a descriptor,
+ * not locked, and whether there is one. */
 int gn_mio_file_next(int fd);
+
+/* Descriptors in a block, and blocks. */
+#define GN_MIO_BLOCK 1024u
+#define GN_MIO_BLOCKS 1024u
+
+typedef struct gn_mio_file *_Atomic gn_mio_slot;
+extern gn_mio_slot *_Atomic gn_mio_block[GN_MIO_BLOCKS];
+
+static inline gn_mio_slot *gn_mio_slot_of(int fd)
+{
+	gn_mio_slot *own;
+
+	if (fd < 0 || (unsigned int)fd >= GN_MIO_BLOCK * GN_MIO_BLOCKS)
+		return NULL;
+	own = atomic_load_explicit(&gn_mio_block[(unsigned int)fd / GN_MIO_BLOCK],
+				   memory_order_acquire);
+	return own ? &own[(unsigned int)fd % GN_MIO_BLOCK] : NULL;
+}
+
+static inline struct gn_mio_file *gn_mio_file_of(int fd)
+{
+	gn_mio_slot *own = gn_mio_slot_of(fd);
+
+	return own ? atomic_load_explicit(own, memory_order_acquire) : NULL;
+}
+
+static inline bool gn_mio_file_is_at(int fd)
+{
+	return gn_mio_file_of(fd) != NULL;
+}
 
 /* The file of a descriptor, locked; NULL: the descriptor has none, or with `error` EDEADLK in a
  * signal handler that came over a call of this file. */
 struct gn_mio_file *gn_mio_file_lock(int fd, int *error);
 void gn_mio_file_unlock(struct gn_mio_file *file);
+
+/* For a fork, with the mutex alone; false: a thread is at the file, this one in a call that a
+ * signal's handler came over. */
+bool gn_mio_file_try_lock(struct gn_mio_file *file);
 
 /* 0, or a negative errno: the stack is closed. */
 int gn_mio_file_add(struct gn_mio_stack *stack, bool is_scratch);
@@ -51,9 +84,12 @@ int gn_mio_file_add_descriptor(struct gn_mio_file *file, int fd);
  * file. */
 bool gn_mio_file_close(int fd, int *result);
 
-/* The descriptor stays open and is the kernel's alone from now on, which knows the position and all
- * that was written. 0, or a negative errno of what was held. */
-int gn_mio_file_detach(int fd);
+/* The same, but that the descriptor stays open. 0, or a negative errno of what was held. */
+int gn_mio_file_drop(int fd);
+
+/* All descriptors of the file stay open and are the kernel's alone from now on, which knows the
+ * position and all that was written. */
+void gn_mio_file_detach(int fd);
 
 /* With the file's lock held: what the program did is what the system knows, and it alone keeps the
  * position from now on. */

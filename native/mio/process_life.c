@@ -15,7 +15,7 @@ static void before_fork(void)
 	gn_mio_output_create(NULL);
 	gn_mio_files_lock_table();
 	for (struct gn_mio_file *file = gn_mio_files_first(); file; file = file->next) {
-		file->is_held_for_fork = !pthread_mutex_trylock(&file->lock);
+		file->is_held_for_fork = gn_mio_file_try_lock(file);
 		if (!file->is_held_for_fork || !file->stack)
 			continue;
 		gn_mio_file_hand_over(file);

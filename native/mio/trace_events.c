@@ -129,6 +129,12 @@ static int create(struct gn_mio_events *events, const char *name)
 	result = gn_mapped_file_create(&events->file, incomplete, capacity, 2 * RECORDS_BEGIN);
 	if (result)
 		return result;
+	/* Zeros that were written are mapped in large pages: dirtying others takes five times as
+	 * long, 70 ns a record. */
+	atomic_store(&events->file.writes_zeros, true);
+	/* A millisecond, once: each operation then reads a counter instead of the kernel's clock.
+	 */
+	gn_clock_init();
 	fill_header((struct gn_mio_events_header *)events->file.start);
 	if (rename(incomplete, path) || !realpath(path, events->file.path)) {
 		result = -errno;

@@ -76,8 +76,8 @@ static PyObject *rule_of(PyObject *module, PyObject *args)
 		PyErr_SetObject(PyExc_ValueError, text);
 	} else if (text) {
 		rule = gn_mio_files_match(&specification.files, path, &name_template);
-		result = rule ? Py_BuildValue("(ss)", name_template, rule->text)
-			      : Py_BuildValue("");
+		result =
+			rule ? Py_BuildValue("(ss)", name_template, rule->text) : Py_BuildValue("");
 	}
 	Py_XDECREF(text);
 	end(&specification);

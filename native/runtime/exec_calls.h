@@ -31,7 +31,7 @@ typedef int (*at_call)(int, const char *, char *const *, char *const *, int);
  */
 #define EXECUTE(type, name, program, environment, ...)                                             \
 	const type next = (type)dlsym(RTLD_NEXT, name);                                            \
-	const int begun = GN_EXEC_BEGIN(program);                                                   \
+	const int begun = GN_EXEC_BEGIN(program);                                                  \
 	const size_t bytes = gn_loader_bytes(environment, program);                                \
 	int error;                                                                                 \
                                                                                                    \

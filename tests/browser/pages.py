@@ -26,6 +26,7 @@ READY = {
     "table": ".table-row .value",
     "metrics": ".summary",
     "ranks": ".matrix-facts",
+    "io": ".io-totals table, .io-nothing",
     "compare": ".compare-view",
     "run": ".run-page",
 }

@@ -250,7 +250,7 @@ def test_all_views_follow_a_window_of_time(page: Page, recorded: Served) -> None
     page.mouse.move(band["x"] + 0.5 * band["width"], band["y"] + 10, steps=4)
     page.mouse.up()
     bar = page.locator(".window-bar")
-    expect(bar).to_contain_text("of what was sampled: CPU time")
+    expect(bar).to_contain_text("of what has times: CPU time")
     expect(page.locator(".flame-scroll canvas")).to_be_visible()
     comes_to(page, lambda: status(page) not in ("", whole), True)
     part = status(page).partition(" of ")[0]

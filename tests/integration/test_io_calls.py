@@ -282,6 +282,9 @@ def test_a_kill_leaves_what_was_done(tmp_path: Path) -> None:
             sleep(random.uniform(0, 0.03))
             process.send_signal(signal.SIGKILL)
         for path in folder.iterdir():
+            # Killed between the file and its header.
+            if not any(path.read_bytes()[:8]):
+                continue
             file = read_totals(path)
             assert not file.is_closed
             assert (file.sites["sent"] == file.sites["calls"] * 8)[file.sites["sent"] > 0].all()

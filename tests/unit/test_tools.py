@@ -48,7 +48,8 @@ def test_pinned_versions_are_those_that_pyproject_allows() -> None:
         lines = (ROOT / "packaging" / "requirements.txt").read_text().splitlines()
         if file == "requirements-dev.txt":
             lines += (ROOT / "packaging" / file).read_text().splitlines()
-        exact = [line.split("==") for line in lines if line and not line.startswith("#")]
+        # Behind a semicolon is for which machines.
+        exact = [line.partition(";")[0].split("==") for line in lines if line and line[0] != "#"]
         pinned = {canonicalize_name(name): version for name, version in exact}
         for requirement in map(Requirement, wanted):
             version = pinned.get(canonicalize_name(requirement.name))

@@ -46,6 +46,7 @@ class Value(NamedTuple):
     exclusive: float | None
     repetition: int = 0
     calls: int | None = None
+    raw: int | None = None
 
 
 class Quantity(NamedTuple):
@@ -91,7 +92,7 @@ def write(
         ],
         PROFILE: [
             (one.repetition, one.location, one.path, one.metric, one.inclusive, one.exclusive,
-             one.calls, None, None, None)
+             one.calls, one.raw, None, None)
             for one in values
         ],
     }  # fmt: skip

@@ -3,9 +3,9 @@
 #include <limits.h>
 #include <pthread.h>
 
+#include "api_life.h"
 #include "file_calls.h"
 #include "gnomon/MIO_user.h"
-#include "api_life.h"
 #include "result.h"
 #include "system_calls.h"
 

@@ -11,6 +11,7 @@ from gnomon.io.calls import POSIX, group_of
 from gnomon.io.file_uses import FileUses
 from gnomon.io.io_metrics import COMPONENT
 from gnomon.io.io_sums import IoSums
+from gnomon.io.io_values import or_zero
 from gnomon.io.replay import Comparison, compare
 from gnomon.io.replay_operations import OperationList, operations_of
 from gnomon.named_tuple import NamedTuple
@@ -113,6 +114,11 @@ def advise(run: Run, options: Options) -> Advice:
         GnomonError: it has no calls on files, or a helper program cannot be run.
     """
     sums = IoSums(run)
+    if not sums.has_sites:
+        raise GnomonError(
+            f"{run.path}: it was imported, and what is advised is tried on what a program did in "
+            "full; gnomon io --trace -- PROGRAM records that"
+        )
     if not sums.is_there:
         raise GnomonError(
             f"{run.path}: no calls on files were recorded; gnomon io --trace -- PROGRAM records "
@@ -149,7 +155,7 @@ def _proposed(hurting: Iterable[Finding]) -> dict[str, str]:
 
 
 def _calls_of_posix(file: File) -> float:
-    return sum(own.calls for own in file.operations if own.layer == POSIX)
+    return sum(or_zero(own.calls) for own in file.operations if own.layer == POSIX)
 
 
 class _Looker:
@@ -168,7 +174,7 @@ class _Looker:
         self.files = sums.files()
         self._sites = sums.sites()
         self._uses = FileUses(run, COMPONENT).of_all()
-        self.whole = sum(file.seconds for file in self.files)
+        self.whole = sum(or_zero(file.seconds) for file in self.files)
         self.is_traced = file_events.has_events(run)
         coverage = sums.coverage()
         self.had_modules = coverage.with_modules > 0
@@ -185,7 +191,7 @@ class _Looker:
 
     def _of_file(self, file: File) -> list[Finding]:
         use = self._uses.get(file.path)
-        if use is None or file.seconds < findings.SHARE_LEAST * self.whole:
+        if use is None or or_zero(file.seconds) < findings.SHARE_LEAST * self.whole:
             return []
         requests = findings.requests_of(file, "read")
         reads = findings.pattern_of_sums(requests, file.reads)
@@ -235,11 +241,13 @@ class _Looker:
     def _site_of_sums(self, file: File, finding: Finding) -> int:
         """Return the site of the call that is used on this file alone, -1 if there is none."""
         groups = (finding.access,) if finding.access else ("read", "write")
-        own = {one.name: one.calls for one in file.operations if group_of(one.name) in groups}
+        own = {
+            one.name: or_zero(one.calls) for one in file.operations if group_of(one.name) in groups
+        }
         sites: list[Site] = [site for site in self._sites if site.place.routine in own]
         for name, calls in sorted(own.items(), key=lambda item: -item[1]):
             of_name = [site for site in sites if site.place.routine == name]
-            if of_name and sum(site.calls for site in of_name) <= calls:
+            if of_name and sum(or_zero(site.calls) for site in of_name) <= calls:
                 return of_name[0].place.path
             break
         return -1
@@ -267,7 +275,9 @@ class _Looker:
         later = max(int(_calls_of_posix(file)) - len(events.path), 0)
         is_limited = len(events.path) == file_events.ROWS_MOST
         events = events.where(events.location == use.busiest)
-        begin = int(max((own.file_bytes for own in (file.reads, file.writes) if own), default=0))
+        begin = int(
+            max((or_zero(own.file_bytes) for own in (file.reads, file.writes) if own), default=0)
+        )
         operations = operations_of(
             events, begin, is_cold=self.is_cold, has_pauses=self._options.has_pauses
         )

@@ -12,8 +12,14 @@ from gnomon.named_tuple import NamedTuple
 POSIX, STDIO = "posix", "stdio"
 """Layers: calls of the system, and of what the C library keeps a buffer for."""
 
+OTHERS, STREAM_OTHERS = "other calls", "other stream calls"
+WRITES_AND_SYNCS, STREAM_WRITES_AND_FLUSHES = "write and fsync", "fwrite and fflush"
+"""What several calls are that others have one time for, of logs that are read as runs."""
+_STREAM_SUMS = (STREAM_OTHERS, STREAM_WRITES_AND_FLUSHES)
+
 _DECLARATION = re.compile(r"^(?P<result>.*?[ *])(?P<name>\w+)\((?P<parameters>.*)\)$")
 _OF_PATH = re.compile(r"gn_io_named\(&call, (\w+), (\w+),")
+_OF_STREAM = re.compile(r"gn_io_stream_(?:moved|used|flushed|sought)\(&call, (\w+),")
 _PARAMETER_NAME = re.compile(r"\(\*(\w+)\)|(\w+)(?:\[\w*\])?$")
 
 
@@ -74,7 +80,7 @@ def counted_names() -> tuple[str, ...]:
 
 def layer_of(name: str) -> str:
     """Return the layer of a name that calls are counted by, `POSIX` for one that is not known."""
-    return _layers().get(name, POSIX)
+    return STDIO if name in _STREAM_SUMS else _layers().get(name, POSIX)
 
 
 def group_of(name: str) -> str:
@@ -117,18 +123,20 @@ def _call(entry: dict[str, object]) -> Call:
         then=then,
         next=str(entry.get("next", "")),
         missing=str(entry.get("missing", "")),
-        shows=str(entry.get("shows", _shown_path(then, group))),
+        shows=str(entry.get("shows", _shown(then, group))),
         modules=str(entry.get("modules", "")),
         settles=tuple(map(str, settles)) if isinstance(settles, list) else (),
         after=str(entry.get("after", "")),
     )
 
 
-def _shown_path(then: str, group: str) -> str:
-    """Return that the path is shown which a call is of, "" for one that is of none."""
-    match = _OF_PATH.match(then)
-    changes = int(group == "size")
-    return f"gn_io_show({match[1]}, {match[2]}, {changes})" if match else ""
+def _shown(then: str, group: str) -> str:
+    """Return what modules do for the path or stream that a call is of, "" for one that has none."""
+    if match := _OF_PATH.match(then):
+        changes = int(group == "size")
+        return f"gn_io_show({match[1]}, {match[2]}, {changes})"
+    match = _OF_STREAM.match(then)
+    return f"gn_io_expose_stream({match[1]})" if match else ""
 
 
 def _split(parameters: str) -> list[str]:

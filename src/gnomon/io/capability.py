@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gnomon.io.darshan_log.reader import DarshanReader
 from gnomon.io.module_files import FILES_HELP, named
 from gnomon.io.trace_options import TRACE_HELP, TRACE_MB_HELP, TRACE_MB_MOST
 from gnomon.launch.capability import Capability, Execution
@@ -25,6 +26,7 @@ class Io(Capability):
     name = "io"
     title = "I/O: calls, time, bytes and access patterns by file, call site, size and process"
     knows_ranks = True
+    readers = (DarshanReader(),)
     options = (
         Option("trace", TRACE_HELP),
         Option("trace-mb", TRACE_MB_HELP, "MB",

@@ -2,6 +2,10 @@
 
 A file is taken for hostile: whatever it holds, reading it gives events or a `FormatError`. That of
 a process that was killed has all that was complete. It may be large: events come in blocks.
+
+Its units (native/core/record_spool.h) have a head and room for 1023 events. Of one that is mapped
+into its process the head says where the events belong: there, another unit has the same ones, or
+none yet, and is not looked at.
 """
 
 from __future__ import annotations
@@ -16,8 +20,9 @@ from gnomon.named_tuple import NamedTuple
 from gnomon.store.file_head import FileKind, check_regular, read_header, record_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+    from typing import Any, BinaryIO
 
     from numpy.typing import NDArray
 
@@ -46,9 +51,23 @@ _EVENT = (
     ("begin", "u8"), ("asked", "u8"), ("delivered", "u8"), ("offset", "i8"), ("site", "u4"),
     ("opening", "u4"), ("kind_and_ticks", "u8"),
 )  # fmt: skip
-_BLOCK = 1 << 17
+# Of native/core/record_spool.h.
+_UNIT_RECORDS = 1024
+UNIT_BYTES = _UNIT_RECORDS * RECORD_BYTES
+_HEAD = (("n", "u4"), ("unit", "u4"), ("use", "u4"), ("zero", "u4"))
+_SWAPPED = (("unit", "u4"), ("n", "u4"), ("use", "u4"), ("zero", "u4"))
+_HEAD_BYTES = 16
+_UNUSED, _MAPPED, _WRITTEN = 0, 1, 2
+_BLOCK_UNITS = 128
 _SECONDS_MOST = 1e9
 """That a process may have run for: 30 years."""
+
+
+class Unit(NamedTuple):
+    """A unit with events: where it begins, and how many it has."""
+
+    begin: int
+    n: int
 
 
 class EventFile(NamedTuple):
@@ -57,8 +76,7 @@ class EventFile(NamedTuple):
     Attributes:
         path: the file.
         totals: what lies beside it: the sites that events are of, and the clock.
-        begin: offset of the first record.
-        end: that behind the last one.
+        units: in the order of the calls of each thread.
         order: byte order, as the struct module has it.
         is_closed: the process ended by itself, not by a kill, _exit or exec.
         lost: events that there was no room for.
@@ -67,8 +85,7 @@ class EventFile(NamedTuple):
 
     path: Path
     totals: TotalsFile
-    begin: int
-    end: int
+    units: Sequence[Unit]
     order: str
     is_closed: bool
     lost: int
@@ -82,49 +99,51 @@ class EventFile(NamedTuple):
             OSError: the file cannot be read.
         """
         with self.path.open("rb") as file:
-            file.seek(self.begin)
-            offset = self.begin
-            while offset < self.end:
-                content = file.read(min(self.end - offset, _BLOCK * RECORD_BYTES))
-                if len(content) % RECORD_BYTES or not content:
-                    raise FormatError(self.path, offset, "it became shorter")
-                events = self._events(content, offset)
-                if len(events.records):
-                    yield events
-                offset += len(content)
+            for first in range(0, len(self.units), _BLOCK_UNITS):
+                units = self.units[first : first + _BLOCK_UNITS]
+                yield _joined(
+                    [self._events(unit, _content(file, self.path, unit)) for unit in units]
+                )
 
-    def _events(self, content: bytes, begin: int) -> Events:
+    def _events(self, unit: Unit, content: bytes) -> Events:
         records = np.frombuffer(content, record_dtype(_EVENT, self.order))
-        kinds = records["kind_and_ticks"] & 0xFF
-        is_event = kinds != 0
-        own, places = kinds & (FAILED - 1), self.totals.site_places
+        kinds = (records["kind_and_ticks"] & (FAILED - 1)).astype(np.int64)
+        places = self.totals.site_places
         sites = np.searchsorted(places, records["site"])
         is_site = sites < len(places)
         is_site[is_site] = places[sites[is_site]] == records["site"][is_site]
         # From the begin of the file of totals on; before it, as many ticks less than none.
         since = (records["begin"] - np.uint64(self.totals.ticks)).view(np.int64)
-        is_known = np.abs(since.astype(np.float64)) <= _SECONDS_MOST * self.totals.ticks_hz
         ticks = records["kind_and_ticks"] >> 8
-        is_known &= ticks.astype(np.float64) <= _SECONDS_MOST * self.totals.ticks_hz
+        most = _SECONDS_MOST * self.totals.ticks_hz
+        is_known = np.abs(since.astype(np.float64)) <= most
+        is_known &= ticks.astype(np.float64) <= most
         for is_right, why in (
-            ((own >= CALL) & (own <= WRITE), "an event of no kind"),
+            ((kinds >= CALL) & (kinds <= WRITE), "an event of no kind"),
             (is_site, "an event of no call site"),
             (is_known, "a time that no process had"),
         ):
-            wrong = is_event & ~is_right
-            if wrong.any():
-                raise FormatError(self.path, begin + RECORD_BYTES * int(wrong.argmax()), why)
-        return Events(
-            records[is_event],
-            own[is_event].astype(np.int64),
-            sites[is_event],
-            self._ns(since[is_event]) + self.totals.realtime_ns,
-            self._ns(ticks[is_event]),
-        )
+            if not is_right.all():
+                offset = unit.begin + RECORD_BYTES * (1 + int(is_right.argmin()))
+                raise FormatError(self.path, offset, why)
+        start_ns = self._ns(since) + self.totals.realtime_ns
+        return Events(records, kinds, sites, start_ns, self._ns(ticks))
 
-    def _ns(self, ticks: NDArray[np.generic]) -> NDArray[np.int64]:
+    def _ns(self, ticks: NDArray[Any]) -> NDArray[np.int64]:
         ns: NDArray[np.int64] = np.rint(ticks.astype(np.float64) * (1e9 / self.totals.ticks_hz))
         return ns.astype(np.int64)
+
+
+def _content(file: BinaryIO, path: Path, unit: Unit) -> bytes:
+    file.seek(unit.begin + RECORD_BYTES)
+    content = file.read(unit.n * RECORD_BYTES)
+    if len(content) < unit.n * RECORD_BYTES:
+        raise FormatError(path, unit.begin + RECORD_BYTES + len(content), "it became shorter")
+    return content
+
+
+def _joined(parts: Sequence[Events]) -> Events:
+    return Events(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 class Events(NamedTuple):
@@ -170,16 +189,57 @@ def read_event_file(totals: TotalsFile) -> EventFile:
         raise FormatError(path, 32, "records are where they cannot be")
     if end > _BYTES_MOST:
         raise FormatError(path, 40, f"its records end at byte {end}, which no file has")
-    if (end - begin) % RECORD_BYTES:
-        raise FormatError(path, 40, f"no whole number of records of {RECORD_BYTES} bytes")
+    if (end - begin) % UNIT_BYTES:
+        raise FormatError(path, 40, f"no whole number of units of {UNIT_BYTES} bytes")
     if (int(header["realtime_ns"]), int(header["pid"])) != (totals.realtime_ns, totals.pid):
         raise FormatError(path, 64, f"not of the process of {totals.path.name}")
     size = path.stat().st_size
-    if size < end:
-        # Room for records is taken before the file has it: there one may be killed.
-        if is_closed or size < begin:
-            raise FormatError(path, size, f"cut short: its records end at byte {end}")
-        end = begin + (size - begin) // RECORD_BYTES * RECORD_BYTES
+    # Room for units is taken before the file has it: there one may be killed.
+    if size < (end if is_closed else begin):
+        raise FormatError(path, size, f"cut short: its records end at byte {end}")
     return EventFile(
-        path, totals, begin, end, order, is_closed, int(header["lost"]), int(header["stop_error"])
+        path,
+        totals,
+        _units(path, begin, (end - begin) // UNIT_BYTES, order),
+        order,
+        is_closed,
+        int(header["lost"]),
+        int(header["stop_error"]),
     )
+
+
+def _units(path: Path, begin: int, n: int, order: str) -> list[Unit]:
+    """Return the units that have events, each where they belong.
+
+    Raises:
+        FormatError: the head of one makes no sense.
+    """
+    written: dict[int, Unit] = {}
+    mapped: dict[int, Unit] = {}
+    with path.open("rb") as file:
+        for number in range(n):
+            offset = begin + number * UNIT_BYTES
+            file.seek(offset)
+            content = file.read(_HEAD_BYTES)
+            if len(content) < _HEAD_BYTES:
+                # What follows was taken, and never written.
+                break
+            head = np.frombuffer(content, record_dtype(_HEAD if order == "<" else _SWAPPED, order))[
+                0
+            ]
+            use, place, unit = int(head["use"]), int(head["unit"]) - 1, Unit(offset, int(head["n"]))
+            if use == _UNUSED or place < 0:
+                # A process may be killed before it is said which one it is.
+                continue
+            if use not in (_MAPPED, _WRITTEN) or unit.n >= _UNIT_RECORDS:
+                raise FormatError(
+                    path, offset, "a unit of no use, or with more than it has room for"
+                )
+            is_behind = place > number if use == _MAPPED else place == number
+            if place >= n or not is_behind:
+                raise FormatError(path, offset, "a unit in a place where it cannot be")
+            if use == _MAPPED and place in mapped:
+                raise FormatError(path, offset, "two units in one place")
+            (mapped if use == _MAPPED else written)[place] = unit
+    units = written | mapped
+    return [units[place] for place in sorted(units) if units[place].n]

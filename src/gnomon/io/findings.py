@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gnomon.io import io_metrics
 from gnomon.io.calls import POSIX, group_of
 from gnomon.io.file_events import BLOCK, Pattern
+from gnomon.io.io_values import or_zero
 from gnomon.named_tuple import NamedTuple
 from gnomon.units import number, quantity, rounded
 
@@ -98,8 +99,8 @@ def requests_of(file: File, *groups: str) -> Requests:
         one for one in file.operations if one.layer == POSIX and group_of(one.name) in groups
     ]  # fmt: skip
     return Requests(
-        sum(one.calls for one in own), sum(one.bytes for one in own),
-        sum(one.seconds for one in own), sum(one.failures for one in own),
+        sum(or_zero(one.calls) for one in own), sum(one.bytes for one in own),
+        sum(or_zero(one.seconds) for one in own), sum(or_zero(one.failures) for one in own),
     )  # fmt: skip
 
 
@@ -107,11 +108,12 @@ def pattern_of_sums(requests: Requests, access: Access | None) -> Pattern | None
     """Return the pattern as far as sums tell it, None where there were no requests."""
     if access is None or not requests.calls:
         return None
-    unique = min(access.end, requests.bytes) if not access.forward else None
-    follows = max(requests.calls - access.forward - access.backward, 0.0)
+    end, forward, backward = map(or_zero, (access.end, access.forward, access.backward))
+    unique = min(end, requests.bytes) if not forward else None
+    follows = max(requests.calls - forward - backward, 0.0)
     return Pattern(
-        requests.calls, requests.bytes, requests.seconds, follows, access.backward,
-        access.forward, unique, access.end, is_traced=False,
+        requests.calls, requests.bytes, requests.seconds, follows, backward, forward, unique, end,
+        is_traced=False,
     )  # fmt: skip
 
 
@@ -225,12 +227,12 @@ def _read_again(file: File, reads: Pattern, whole: float) -> Iterable[Finding]:
 
 
 def _opens(file: File) -> float:
-    return file.reads.opens if file.reads else 0.0
+    return or_zero(file.reads.opens) if file.reads else 0.0
 
 
 def _storm(file: File, whole: float) -> Iterable[Finding]:
     own, opens = requests_of(file, "open"), _opens(file)
-    if opens >= _OPENS_LEAST and own.seconds >= _STORM_SHARE * file.seconds:
+    if opens >= _OPENS_LEAST and own.seconds >= _STORM_SHARE * or_zero(file.seconds):
         yield Finding(
             STORM, file.path, own.calls, own.seconds, _share(own.seconds, whole),
             f"opened {_calls(opens)} times",
@@ -264,7 +266,7 @@ def folder_findings(files: Sequence[File], whole: float) -> list[Finding]:
         moved = sum(file.moved("read") + file.moved("write") for file in own)
         seconds = sum(requests_of(file, "open", "ask").seconds for file in own)
         calls = sum(requests_of(file, "open", "ask").calls for file in own)
-        total = sum(file.seconds for file in own)
+        total = sum(or_zero(file.seconds) for file in own)
         if (
             opens < _FOLDER_OPENS_LEAST
             or moved > _SMALL_FILE_BYTES * opens
@@ -292,7 +294,7 @@ def direct_findings(file: File, use: FileUse, whole: float) -> list[Finding]:
     if io_metrics.DIRECT not in use.opened:
         return []
     own = requests_of(file, "read", "write")
-    unaligned = sum(access.unaligned for access in (file.reads, file.writes) if access)
+    unaligned = sum(or_zero(access.unaligned) for access in (file.reads, file.writes) if access)
     # Of those that fail nobody knows where they were.
     hurt = unaligned + own.failures
     if hurt < max(_MISALIGNED_SHARE * own.calls, 1):
@@ -321,7 +323,7 @@ def rank_findings(processes: Sequence[Process]) -> list[Finding]:
     for own in processes:
         if own.rank >= 0 and own.repetition == 0:
             bytes_of[own.rank] = bytes_of.get(own.rank, 0.0) + own.read + own.written
-            seconds_of[own.rank] = seconds_of.get(own.rank, 0.0) + own.seconds
+            seconds_of[own.rank] = seconds_of.get(own.rank, 0.0) + or_zero(own.seconds)
     whole, total = sum(bytes_of.values()), sum(seconds_of.values())
     if len(bytes_of) < 2 or not total:
         return []

@@ -20,6 +20,7 @@ from gnomon.io.io_rows import file_names
 from gnomon.measurement.call_rows import whole
 from gnomon.measurement.totals_processes import names_of
 from gnomon.model.tables import EVENTS, Table
+from gnomon.store.file_head import MAGIC_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +57,7 @@ class EventFiles:
     def look(self, totals: TotalsFile) -> None:
         """Look at the events of a process, if it left any."""
         path = event_path(totals.path)
-        if not path.exists():
+        if not path.exists() or not _has_begun(path):
             return
         n, openings = 0, 0
         try:
@@ -118,6 +119,15 @@ class EventFiles:
                 columns["file"] = files[own.sites]
                 yield Table.of(EVENTS, columns, _masks(own))
             first_opening += self._openings[totals.path]
+
+
+def _has_begun(path: Path) -> bool:
+    """Return whether a file has a header: a process may be killed before it wrote one."""
+    try:
+        with path.open("rb") as file:
+            return any(file.read(MAGIC_BYTES))
+    except OSError:
+        return True
 
 
 def _openings(events: Events) -> int:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gnomon.io.io_sums import IoSums
-    from gnomon.io.io_values import Access, Coverage, File, Operation, Process, Site, SizeSum
+    from gnomon.io.io_values import Access, Coverage, File, Process, Site, SizeSum
     from gnomon.store.run import Run
 
 SUMMARY, PATH, CALL, SITE, SIZE, PROCESS = "summary", "file", "call", "site", "size", "process"
@@ -65,8 +65,14 @@ _FILE_KEYS = (
     Key("read_again", "number", "bytes that were read more than once, at least"),
     Key("reads", "rows", "how reads were placed: one row, or none", rows=_ACCESS_KEYS),
     Key("writes", "rows", "how writes were placed: one row, or none", rows=_ACCESS_KEYS),
+    Key("unaligned", "number", "requests that are no whole blocks of the file system, of both"),
     Key("sizes", "rows", "requests by size", rows=_SIZE_KEYS),
     Key("operations", "rows", "its calls, those with most time first", rows=_OPERATION_KEYS),
+)  # fmt: skip
+_MPI_IO_KEYS = (
+    Key("path", "string", "of the file"),
+    Key("name", "string", "kind of calls of MPI-IO: collective writes, ..."),
+    CALLS, _BYTES, _SECONDS,
 )  # fmt: skip
 _COVERAGE_KEYS = (
     Key("processes", "integer", "with calls that were seen"),
@@ -126,7 +132,7 @@ class IoCalls(NamedTuple):
     argument: str = ""
     options: frozenset[str] = frozenset(("top",))
     keys: tuple[Key, ...] = _KEYS
-    lists: Mapping[str, tuple[Key, ...]] = {"files": _FILE_KEYS}
+    lists: Mapping[str, tuple[Key, ...]] = {"files": _FILE_KEYS, "mpi_io": _MPI_IO_KEYS}
     objects: Mapping[str, tuple[Key, ...]] = {"coverage": _COVERAGE_KEYS}
 
     def is_in(self, run: Run) -> bool:
@@ -142,6 +148,7 @@ class IoCalls(NamedTuple):
             GnomonError: the run has no calls on files.
         """
         from gnomon.io import io_text
+        from gnomon.io.io_summary import trace_lines
 
         sums = _sums(run)
         width, top = request.width, TOP if request.top is None else request.top
@@ -149,7 +156,7 @@ class IoCalls(NamedTuple):
         if request.by == PATH:
             lines += io_text.file_lines(sums.files(), width, top)
         elif request.by == CALL:
-            lines += io_text.operation_lines(operations_of(sums.files()), width, top)
+            lines += io_text.operation_lines(io_text.operations_of(sums.files()), width, top)
         elif request.by == SITE:
             lines += io_text.site_lines(sums.sites(), width, top)
         elif request.by == SIZE:
@@ -159,14 +166,19 @@ class IoCalls(NamedTuple):
         else:
             shown = io_text.SHOWN if request.top is None else top
             lines += io_text.screen(sums, width, shown)
+            lines += trace_lines(run, width)
         return PartText("\n".join(lines) + "\n")
 
     def data(self, run: Run, request: Request) -> PartData:
         """Return a row for each thing; by summary with all files; raises as `text`."""
+        from gnomon.io.io_summary import events_of
+
         sums, top = _sums(run), request.top or None
         if request.by == PATH:
             return PartData([_file_row(file) for file in sums.files()[:top]])
         if request.by == CALL:
+            from gnomon.io.io_text import operations_of
+
             return PartData([own._asdict() for own in operations_of(sums.files())[:top]])
         if request.by == SITE:
             return PartData([_site_row(site) for site in sums.sites()[:top]])
@@ -176,9 +188,12 @@ class IoCalls(NamedTuple):
             return PartData([_process_row(own) for own in sums.processes()[:top]])
         files, coverage = sums.files(), sums.coverage()
         return PartData(
-            _summary_rows(files, coverage),
+            _summary_rows(files, coverage, events_of(run)),
             {"coverage": _coverage_row(coverage)},
-            {"files": map(_file_row, files)},
+            {
+                "files": map(_file_row, files),
+                "mpi_io": (own._asdict() for own in sums.mpi_io()),
+            },
         )
 
 
@@ -194,30 +209,22 @@ def _sums(run: Run) -> IoSums:
     return sums
 
 
-def operations_of(files: list[File]) -> list[Operation]:
-    """Return the calls on all files together, those with most time first."""
-    from gnomon.io.io_values import Operation
+def _summary_rows(
+    files: list[File], coverage: Coverage, events: tuple[int, int]
+) -> list[dict[str, Any]]:
+    from gnomon.io.io_values import total
 
-    sums: dict[tuple[str, str], list[float]] = {}
-    for file in files:
-        for own in file.operations:
-            known = sums.setdefault((own.name, own.layer), [0.0] * 5)
-            for place, value in enumerate(own[2:]):
-                known[place] += float(value)
-    listed = [Operation(*names, *values) for names, values in sums.items()]
-    return sorted(listed, key=lambda own: (-own.seconds, own.name))
-
-
-def _summary_rows(files: list[File], coverage: Coverage) -> list[dict[str, Any]]:
     rows = (
         ("processes", coverage.processes, ""),
         ("files", len(files), ""),
         ("calls", sum(file.calls for file in files), ""),
-        ("time in calls", sum(file.seconds for file in files), "s"),
+        ("time in calls", total(file.seconds for file in files), "s"),
         ("read", sum(file.moved("read") for file in files), "bytes"),
         ("written", sum(file.moved("write") for file in files), "bytes"),
         ("read from storage", coverage.device_read if coverage.counted else None, "bytes"),
         ("written to storage", coverage.device_written if coverage.counted else None, "bytes"),
+        ("events", events[0], ""),
+        ("events missing", events[1], ""),
     )
     return [
         {"name": name, "value": value, "unit": unit, "how": How.COUNTED.value}
@@ -240,12 +247,13 @@ def _file_row(file: File) -> dict[str, Any]:
         "read_again": file.read_again,
         "reads": _access_rows(file.reads),
         "writes": _access_rows(file.writes),
+        "unaligned": file.unaligned,
         "sizes": [_size_row(own) for own in file.sizes],
         "operations": [own._asdict() for own in file.operations],
     }
 
 
-def _access_rows(access: Access | None) -> list[dict[str, float]]:
+def _access_rows(access: Access | None) -> list[dict[str, float | None]]:
     if access is None:
         return []
     return [{key.name: getattr(access, key.name) for key in _ACCESS_KEYS}]

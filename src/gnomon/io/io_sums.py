@@ -6,15 +6,27 @@ from typing import TYPE_CHECKING
 
 from gnomon.io import io_metrics as names
 from gnomon.io.calls import STDIO, group_of, layer_of
-from gnomon.io.io_values import Access, Coverage, File, Operation, Process, Site, SizeSum
-from gnomon.measurement.size_classes import size_name
-from gnomon.store.call_sums import CALLS, IS_VALUE, NS, PROCESSES, VALUE, CallSums, sql_texts
+from gnomon.io.io_values import (
+    Access,
+    Coverage,
+    File,
+    Operation,
+    Process,
+    Site,
+    SizeSum,
+    total,
+)
+from gnomon.io.mpi_io_sums import MpiIoSums
+from gnomon.measurement.size_classes import size_order
+from gnomon.store.call_sums import CALLS, IS_VALUE, NS, VALUE, CallSums, sql_texts
 from gnomon.store.site_places import described
 
 if TYPE_CHECKING:
+    from gnomon.io.mpi_io_sums import MpiIoCalls
     from gnomon.store.run_queries import RunQueries
 
-_SIZES_ORDER = {size_name(number): number for number in range(72)}
+_PROCESSES = "p.location IN (SELECT location FROM locations WHERE kind IN ('process', 'command'))"
+"""Logs of others have a row for all ranks together."""
 _MOVING = ("read", "write", "copy")
 
 
@@ -24,17 +36,34 @@ class IoSums(CallSums):
     def __init__(self, run: RunQueries) -> None:
         """Look at the run's metrics."""
         super().__init__(run, names.COMPONENT)
+        unknown = run.query(
+            f"SELECT name FROM metrics WHERE component = '{names.COMPONENT}' "
+            "AND absent_is_zero IS FALSE"
+        )
+        self._unknown = {str(name) for (name,) in unknown}
 
     @property
     def is_there(self) -> bool:
         """Whether the run has calls on files."""
-        return self._has(names.TIME)
+        return any(map(self._has, (names.TIME, names.CALLS, names.MPI_IO_CALLS)))
+
+    @property
+    def has_sites(self) -> bool:
+        """Whether it is known where calls are: not of logs that count them by file."""
+        return names.CALLS not in self._metrics
 
     def _sum(self, name: str) -> str:
-        return f"COALESCE(SUM({VALUE}) FILTER (p.metric IN {self._of(name)}), 0)"
+        """Return the SQL of a sum: NULL where it is not known, 0 where there was nothing."""
+        if name not in self._metrics:
+            return "CAST(NULL AS DOUBLE)"
+        known = f"SUM({VALUE}) FILTER (p.metric IN {self._of(name)})"
+        return known if name in self._unknown else f"COALESCE({known}, 0)"
 
-    def _calls(self, name: str) -> str:
-        return f"COALESCE(SUM({CALLS}) FILTER (p.metric IN {self._of(name)}), 0)"
+    def _calls(self, time: str, calls: str) -> str:
+        """Return the SQL of how many calls there were: beside their time, or a metric."""
+        if calls in self._metrics:
+            return f"SUM({VALUE}) FILTER (p.metric IN {self._of(calls)})"
+        return f"COALESCE(SUM({CALLS}) FILTER (p.metric IN {self._of(time)}), 0)"
 
     # --- files ------------------------------------------------------------------------------------
 
@@ -52,10 +81,15 @@ class IoSums(CallSums):
             File(
                 path, *kinds.get(path, ("", "")), tuple(own), accesses.get((path, names.READS)),
                 accesses.get((path, names.WRITES)), tuple(sizes.get(path, ())),
+                total(
+                    access.unaligned
+                    for direction in (names.READS, names.WRITES, names.BOTH)
+                    if (access := accesses.get((path, direction)))
+                ),
             )
             for path, own in operations.items()
         ]  # fmt: skip
-        return sorted(files, key=lambda file: (-file.seconds, file.path))
+        return sorted(files, key=lambda file: (-(file.seconds or 0.0), file.path))
 
     def _operations(self) -> dict[str, list[Operation]]:
         """Return the calls on each file, those with most time first."""
@@ -63,7 +97,7 @@ class IoSums(CallSums):
         operations: dict[str, list[Operation]] = {}
         for path, name, *values in self._run.query(
             f"""
-            SELECT a.name, r.name, {self._calls(names.TIME_BY_FILE)} AS calls,
+            SELECT a.name, r.name, {self._calls(names.TIME_BY_FILE, names.CALLS_BY_FILE)} AS calls,
                 {self._sum(names.ASKED_BY_FILE)}, {self._sum(names.DELIVERED_BY_FILE)},
                 {self._sum(names.TIME_BY_FILE)} / {NS} AS seconds,
                 {self._sum(names.FAILURES_BY_FILE)}
@@ -72,16 +106,19 @@ class IoSums(CallSums):
             WHERE r.kind = '{names.FILE}' AND p.metric IN {
                 self._of(
                     names.TIME_BY_FILE,
+                    names.CALLS_BY_FILE,
                     names.ASKED_BY_FILE,
                     names.DELIVERED_BY_FILE,
                     names.FAILURES_BY_FILE,
                 )
-            } AND {IS_VALUE} AND {PROCESSES}
-            GROUP BY a.name, r.name ORDER BY seconds DESC, r.name
+            } AND {IS_VALUE} AND {_PROCESSES}
+            GROUP BY a.name, r.name ORDER BY seconds DESC NULLS LAST, r.name
             """
         ):
-            own = [float(value) / n for value in values]
-            operations.setdefault(path, []).append(Operation(name, layer_of(name), *own))
+            calls, asked, moved, seconds, failures = (_of_one(value, n) for value in values)
+            operations.setdefault(path, []).append(
+                Operation(name, layer_of(name), calls, asked, moved or 0.0, seconds, failures)
+            )
         return operations
 
     def _accesses(self) -> dict[tuple[str, str], Access]:
@@ -90,11 +127,13 @@ class IoSums(CallSums):
                 names.UNALIGNED, names.OPENS)  # fmt: skip
         most = (names.END, names.FILE_BYTES)
         greatest = ", ".join(
-            f"COALESCE(MAX({VALUE}) FILTER (p.metric IN {self._of(name)}), 0)" for name in most
-        )
+            f"COALESCE(MAX({VALUE}) FILTER (p.metric IN {self._of(name)}), 0)"
+            if name in self._metrics else "CAST(NULL AS DOUBLE)"
+            for name in most
+        )  # fmt: skip
         return {
             (path, direction): Access(
-                *(float(value) / n for value in values[: len(sums)]), *values[len(sums) :]
+                *(_of_one(value, n) for value in values[: len(sums)]), *values[len(sums) :]
             )
             for path, direction, *values in self._run.query(
                 f"""
@@ -102,7 +141,7 @@ class IoSums(CallSums):
                 FROM profile p JOIN paths t USING (path) JOIN regions r USING (region)
                 JOIN paths above ON above.path = t.parent JOIN regions a ON a.region = above.region
                 WHERE r.kind = '{names.ACCESS}' AND p.metric IN {self._of(*sums, *most)}
-                    AND {IS_VALUE} AND {PROCESSES}
+                    AND {IS_VALUE} AND {_PROCESSES}
                 GROUP BY a.name, r.name
                 """
             )
@@ -113,23 +152,24 @@ class IoSums(CallSums):
         sizes: dict[str, list[SizeSum]] = {}
         for path, text, calls, seconds in self._run.query(
             f"""
-            SELECT a.name, r.name, {self._calls(names.CALLS_BY_FILE_SIZE)},
+            SELECT a.name, r.name, {
+                self._calls(names.CALLS_BY_FILE_SIZE, names.COUNTS_BY_FILE_SIZE)
+            },
                 {self._sum(names.CALLS_BY_FILE_SIZE)} / {NS}
             FROM profile p JOIN paths t USING (path) JOIN regions r USING (region)
             JOIN paths above ON above.path = t.parent JOIN regions a ON a.region = above.region
             WHERE r.kind = '{names.FILE_SIZE}' AND p.metric IN {
-                self._of(names.CALLS_BY_FILE_SIZE)
-            } AND {IS_VALUE} AND {PROCESSES}
+                self._of(names.CALLS_BY_FILE_SIZE, names.COUNTS_BY_FILE_SIZE)
+            } AND {IS_VALUE} AND {_PROCESSES}
             GROUP BY a.name, r.name
             """
         ):
             direction, _, size = str(text).partition(", ")
-            row = SizeSum(
-                direction, size, float(calls) / self.executions, 0.0, seconds / self.executions
-            )
+            n = self.executions
+            row = SizeSum(direction, size, float(calls) / n, 0.0, _of_one(seconds, n))
             sizes.setdefault(path, []).append(row)
         for own in sizes.values():
-            own.sort(key=lambda row: (row.name, _SIZES_ORDER.get(row.size, 72)))
+            own.sort(key=lambda row: (row.name, size_order(row.size)))
         return sizes
 
     # --- other divisions --------------------------------------------------------------------------
@@ -138,42 +178,47 @@ class IoSums(CallSums):
         """Return the call sites, those with most time first."""
         n = self.executions
         values = {
-            int(path): [float(value) / n for value in row]
+            int(path): [_of_one(value, n) for value in row]
             for path, *row in self._run.query(
                 f"""
-                SELECT p.path, {self._calls(names.TIME)}, {self._sum(names.ASKED)},
+                SELECT p.path, {self._calls(names.TIME, names.CALLS)}, {self._sum(names.ASKED)},
                     {self._sum(names.DELIVERED)}, {self._sum(names.TIME)} / {NS},
                     {self._sum(names.FAILURES)}
                 FROM profile p JOIN paths t USING (path) JOIN regions r USING (region)
                 WHERE r.kind = '{names.CALL}' AND p.metric IN {
-                    self._of(names.TIME, names.ASKED, names.DELIVERED, names.FAILURES)
-                } AND {IS_VALUE} AND {PROCESSES}
+                    self._of(names.TIME, names.CALLS, names.ASKED, names.DELIVERED, names.FAILURES)
+                } AND {IS_VALUE} AND {_PROCESSES}
                 GROUP BY p.path
                 """
             )
         }
-        sites = [Site(place, *values[place.path]) for place in described(self._run, values)]
-        return sorted(sites, key=lambda site: (-site.seconds, site.place.routine, site.place.path))
+        sites: list[Site] = []
+        for place in described(self._run, values):
+            calls, asked, moved, seconds, failures = values[place.path]
+            sites.append(Site(place, calls, asked, moved or 0.0, seconds, failures))
+        return sorted(
+            sites, key=lambda site: (-(site.seconds or 0.0), site.place.routine, site.place.path)
+        )
 
     def by_size(self) -> list[SizeSum]:
         """Return calls by name and size of what was asked for, the smallest sizes first."""
         n = self.executions
         rows = [
-            SizeSum(name, size, float(calls) / n, float(moved) / n, seconds / n)
+            SizeSum(name, size, float(calls) / n, _of_one(moved, n), _of_one(seconds, n))
             for name, size, calls, moved, seconds in self._run.query(
                 f"""
-                SELECT a.name, r.name, {self._calls(names.TIME_BY_SIZE)},
+                SELECT a.name, r.name, {self._calls(names.TIME_BY_SIZE, names.CALLS_BY_SIZE)},
                     {self._sum(names.BYTES_BY_SIZE)}, {self._sum(names.TIME_BY_SIZE)} / {NS}
                 FROM profile p JOIN paths t USING (path) JOIN regions r USING (region)
                 JOIN paths above ON above.path = t.parent JOIN regions a ON a.region = above.region
                 WHERE r.kind = '{names.SIZE}' AND p.metric IN {
-                    self._of(names.TIME_BY_SIZE, names.BYTES_BY_SIZE)
-                } AND {IS_VALUE} AND {PROCESSES}
+                    self._of(names.TIME_BY_SIZE, names.CALLS_BY_SIZE, names.BYTES_BY_SIZE)
+                } AND {IS_VALUE} AND {_PROCESSES}
                 GROUP BY a.name, r.name
                 """
             )
         ]
-        return sorted(rows, key=lambda row: (_SIZES_ORDER.get(row.size, 72), row.name))
+        return sorted(rows, key=lambda row: (size_order(row.size), row.name))
 
     def processes(self) -> list[Process]:
         """Return the processes, those with most time first."""
@@ -187,23 +232,33 @@ class IoSums(CallSums):
         rows = self._run.query(
             f"""
             SELECT p.repetition, p.location, l.rank, l.host, l.pid, l.name,
-                {self._calls(names.TIME)}, {self._sum(names.TIME)} / {NS},
+                COALESCE({self._calls(names.TIME, names.CALLS)}, 0),
+                {self._sum(names.TIME)} / {NS},
                 COALESCE(SUM({VALUE}) FILTER ({moved} AND r.name IN ({read})), 0),
                 COALESCE(SUM({VALUE}) FILTER ({moved} AND r.name IN ({written})), 0)
             FROM profile p JOIN locations l USING (location)
             JOIN paths t USING (path) JOIN regions r USING (region)
-            WHERE r.kind = '{names.CALL}' AND p.metric IN {self._of(names.TIME, names.DELIVERED)}
-                AND {IS_VALUE} AND {PROCESSES}
+            WHERE r.kind = '{names.CALL}' AND p.metric IN {
+                self._of(names.TIME, names.CALLS, names.DELIVERED)
+            }
+                AND {IS_VALUE} AND {_PROCESSES}
             GROUP BY ALL
             """
         )
         processes = [Process(*row) for row in rows]
-        return sorted(processes, key=lambda one: (-one.seconds, one.repetition, one.location))
+        return sorted(
+            processes, key=lambda one: (-(one.seconds or 0.0), one.repetition, one.location)
+        )
+
+    def mpi_io(self) -> list[MpiIoCalls]:
+        """Return what is known of MPI-IO, by file and kind of call."""
+        return MpiIoSums(self._run, names.COMPONENT).calls()
 
     # --- coverage ---------------------------------------------------------------------------------
 
     def coverage(self) -> Coverage:
         """Return what the kernel counted beside what calls were seen to move."""
+        is_countable = names.KERNEL_READ in self._metrics
         of_kernel = (names.KERNEL_READ, names.KERNEL_WRITTEN, names.DEVICE_READ,
                      names.DEVICE_WRITTEN, names.MAJOR_FAULTS)  # fmt: skip
         (row,) = self._run.query(
@@ -212,21 +267,27 @@ class IoSums(CallSums):
                     p.metric IN {self._of(names.KERNEL_READ, names.KERNEL_WRITTEN)}),
                 COUNT(DISTINCT (p.repetition, p.location)), {", ".join(map(self._sum, of_kernel))}
             FROM profile p JOIN paths t USING (path)
-            WHERE t.parent = -1 AND {IS_VALUE} AND {PROCESSES}
-                AND p.metric IN {self._of(names.TIME, *of_kernel)}
+            WHERE t.parent = -1 AND {IS_VALUE} AND {_PROCESSES}
+                AND p.metric IN {self._of(names.TIME, names.CALLS, *of_kernel)}
             """
         )
         n = self.executions
-        counted, processes, kernel_read, kernel_written, device_read, device_written, faults = row
+        counted, processes, *sums = row
+        kernel_read, kernel_written, device_read, device_written, faults = (
+            float(value or 0.0) for value in sums
+        )
+        # A log of all ranks together has no row for each.
+        ranks = 0 if self.has_sites else self._run.head.get("ranks", 0)
         moved, stream_calls = self._moved()
         return Coverage(
             counted=int(counted) // n,
-            processes=int(processes) // n,
-            kernel_read=float(kernel_read) / n,
-            kernel_written=float(kernel_written) / n,
-            device_read=float(device_read) / n,
-            device_written=float(device_written) / n,
-            major_faults=float(faults) / n,
+            processes=int(ranks) or int(processes) // n,
+            kernel_read=kernel_read / n,
+            kernel_written=kernel_written / n,
+            device_read=device_read / n,
+            device_written=device_written / n,
+            major_faults=faults / n,
+            is_countable=is_countable,
             read=moved["read", False],
             written=moved["write", False],
             stream_read=moved["read", True],
@@ -250,9 +311,14 @@ class IoSums(CallSums):
             for operation in own:
                 group, is_stream = group_of(operation.name), operation.layer == STDIO
                 if is_stream and group in ("read", "seek"):
-                    stream_calls += operation.calls
+                    stream_calls += operation.calls or 0.0
                 if group not in _MOVING:
                     continue
                 for direction in ("read", "write") if group == "copy" else (group,):
                     moved[direction, is_stream] += operation.bytes
         return moved, stream_calls
+
+
+def _of_one(value: float | None, executions: int) -> float | None:
+    """Return what a sum of several executions is of one, None where it is not known."""
+    return None if value is None else float(value) / executions

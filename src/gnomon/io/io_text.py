@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gnomon.io.io_values import Operation, total
 from gnomon.measurement.size_bars import size_bars
 from gnomon.terminal_text import ABSENT, facts, filled, share, short_path, table
 from gnomon.units import number, quantity, rounded
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gnomon.io.io_sums import IoSums
-    from gnomon.io.io_values import Coverage, File, Operation, Process, Site, SizeSum
+    from gnomon.io.io_values import Coverage, File, Process, Site, SizeSum
+    from gnomon.io.mpi_io_sums import MpiIoCalls
     from gnomon.store.site_places import SitePlace
 
 SHOWN = 10
@@ -28,8 +30,16 @@ def screen(sums: IoSums, width: int, top: int) -> Iterator[str]:
     yield from _sum_lines(files, coverage, width)
     yield "files with most time"
     yield from file_lines(files, width, top)
-    yield "call sites with most time"
-    yield from site_lines(sums.sites(), width, top)
+    if sums.has_sites:
+        yield "call sites with most time"
+        yield from site_lines(sums.sites(), width, top)
+    else:
+        yield "calls with most time"
+        yield from operation_lines(operations_of(files), width, top)
+    mpi_io = sums.mpi_io()
+    if mpi_io:
+        yield "calls of MPI-IO, which made some of these"
+        yield from mpi_io_lines(mpi_io, width, top)
     sizes = ((own.size, own.calls, own.bytes, own.seconds) for own in sums.by_size())
     bars = size_bars(sizes, width)
     if bars:
@@ -39,9 +49,9 @@ def screen(sums: IoSums, width: int, top: int) -> Iterator[str]:
 
 
 def _sum_lines(files: Sequence[File], coverage: Coverage, width: int) -> list[str]:
-    calls, seconds = sum(file.calls for file in files), sum(file.seconds for file in files)
+    calls, seconds = sum(file.calls for file in files), _whole(files)
     read, written = (sum(file.moved(way) for file in files) for way in ("read", "write"))
-    asked = sum(own.bytes_asked for file in files for own in file.operations)
+    asked = sum(own.bytes_asked or 0.0 for file in files for own in file.operations)
     several = f"{number(len(files))} file{'' if len(files) == 1 else 's'}"
     rows = [
         ("processes", number(coverage.processes), ""),
@@ -68,11 +78,11 @@ def _storage(coverage: Coverage, moved: float, way: str = "from") -> str:
 
 def file_lines(files: Sequence[File], width: int, top: int) -> list[str]:
     """Return files: `top` rows, 0 for all."""
-    whole = sum(file.seconds for file in files)
+    whole = _whole(files)
     room = max(width - _COLUMNS_BESIDE_PATH, _PATH_LEAST)
     rows = [
         (
-            share(file.seconds, whole), quantity(file.seconds, "s"), number(rounded(file.calls)),
+            *_time(file.seconds, whole), number(rounded(file.calls)),
             _moved(file, "read"), _moved(file, "write"), _seeks(file), short_path(file.path, room),
         )
         for file in (files[:top] if top else files)
@@ -88,21 +98,25 @@ def _moved(file: File, way: str) -> str:
 def _seeks(file: File) -> str:
     """Return how many requests did not follow the last one: forward, and backward."""
     forward, backward = (
-        sum(getattr(own, name) for own in (file.reads, file.writes) if own is not None)
+        total(getattr(own, name) for own in (file.reads, file.writes) if own is not None)
         for name in ("forward", "backward")
     )
     if not forward and not backward:
         return ABSENT
-    return f"+{number(rounded(forward))} -{number(rounded(backward))}"
+    return " ".join(
+        f"{sign}{number(rounded(seeks))}"
+        for sign, seeks in (("+", forward), ("-", backward))
+        if seeks is not None
+    )
 
 
 def operation_lines(operations: Sequence[Operation], width: int, top: int) -> list[str]:
     """Return calls by name."""
-    whole = sum(own.seconds for own in operations)
+    whole = _whole(operations)
     rows = [
         (
-            share(own.seconds, whole), quantity(own.seconds, "s"), number(rounded(own.calls)),
-            _bytes(own.bytes_asked), _bytes(own.bytes), number(rounded(own.failures)),
+            *_time(own.seconds, whole), _number(own.calls),
+            _bytes(own.bytes_asked), _bytes(own.bytes), _number(own.failures),
             f"{own.name} (stdio)" if own.layer == "stdio" else own.name,
         )
         for own in (operations[:top] if top else operations)
@@ -111,16 +125,47 @@ def operation_lines(operations: Sequence[Operation], width: int, top: int) -> li
     return table(heads, rows, width, len(operations))
 
 
-def _bytes(value: float) -> str:
+def operations_of(files: Sequence[File]) -> list[Operation]:
+    """Return the calls on all files together, those with most time first."""
+    several: dict[tuple[str, str], list[Operation]] = {}
+    for file in files:
+        for own in file.operations:
+            several.setdefault((own.name, own.layer), []).append(own)
+    listed = [
+        Operation(
+            *key, total(own.calls for own in group), total(own.bytes_asked for own in group),
+            sum(own.bytes for own in group), total(own.seconds for own in group),
+            total(own.failures for own in group),
+        )
+        for key, group in several.items()
+    ]  # fmt: skip
+    return sorted(listed, key=lambda own: (-(own.seconds or 0.0), own.name))
+
+
+def _whole(rows: Sequence[File | Operation | Process | Site | SizeSum]) -> float:
+    """Return the time of all that is known."""
+    return sum(row.seconds or 0.0 for row in rows)
+
+
+def _time(seconds: float | None, whole: float) -> tuple[str, str]:
+    """Return a time's share of the whole, and itself."""
+    return (ABSENT, ABSENT) if seconds is None else (share(seconds, whole), quantity(seconds, "s"))
+
+
+def _number(value: float | None) -> str:
+    return ABSENT if value is None else number(rounded(value))
+
+
+def _bytes(value: float | None) -> str:
     return quantity(rounded(value), "bytes") if value else ABSENT
 
 
 def site_lines(sites: Sequence[Site], width: int, top: int) -> list[str]:
     """Return call sites."""
-    whole = sum(site.seconds for site in sites)
+    whole = _whole(sites)
     rows = [
         (
-            share(site.seconds, whole), quantity(site.seconds, "s"), number(rounded(site.calls)),
+            *_time(site.seconds, whole), _number(site.calls),
             _bytes(site.bytes / site.calls if site.calls else 0.0), site_label(site),
         )
         for site in (sites[:top] if top else sites)
@@ -142,13 +187,27 @@ def place_label(place: SitePlace) -> str:
     return text + caller
 
 
-def size_lines(sizes: Sequence[SizeSum], width: int, top: int) -> list[str]:
-    """Return calls by name and size of what was asked for."""
-    whole = sum(own.seconds for own in sizes)
+def mpi_io_lines(calls: Sequence[MpiIoCalls], width: int, top: int) -> list[str]:
+    """Return calls of MPI-IO by file."""
+    room = max(width - _COLUMNS_BESIDE_PATH, _PATH_LEAST)
     rows = [
         (
-            share(own.seconds, whole), quantity(own.seconds, "s"), number(rounded(own.calls)),
-            quantity(rounded(own.bytes), "bytes"), own.name, own.size,
+            ABSENT if own.seconds is None else quantity(own.seconds, "s"), _number(own.calls),
+            _bytes(own.bytes), own.name, short_path(own.path, room),
+        )
+        for own in (calls[:top] if top else calls)
+    ]  # fmt: skip
+    return table(("time", "calls", "moved", "call", "file"), rows, width, len(calls))
+
+
+def size_lines(sizes: Sequence[SizeSum], width: int, top: int) -> list[str]:
+    """Return calls by name and size of what was asked for."""
+    whole = _whole(sizes)
+    rows = [
+        (
+            *_time(own.seconds, whole), number(rounded(own.calls)),
+            ABSENT if own.bytes is None else quantity(rounded(own.bytes), "bytes"),
+            own.name, own.size,
         )
         for own in (sizes[:top] if top else sizes)
     ]  # fmt: skip
@@ -158,13 +217,14 @@ def size_lines(sizes: Sequence[SizeSum], width: int, top: int) -> list[str]:
 
 def process_lines(processes: Sequence[Process], width: int, top: int) -> list[str]:
     """Return processes."""
-    whole = sum(own.seconds for own in processes)
+    whole = _whole(processes)
     rows = [
         (
-            share(own.seconds, whole), quantity(own.seconds, "s"), number(rounded(own.calls)),
+            *_time(own.seconds, whole), number(rounded(own.calls)),
             _bytes(own.read), _bytes(own.written),
-            number(own.rank) if own.rank >= 0 else ABSENT, str(own.pid),
-            f"{own.name} on {own.host}",
+            number(own.rank) if own.rank >= 0 else ABSENT,
+            str(own.pid) if own.pid >= 0 else ABSENT,
+            f"{own.name} on {own.host}" if own.host else own.name,
         )
         for own in (processes[:top] if top else processes)
     ]  # fmt: skip
@@ -177,7 +237,9 @@ def process_lines(processes: Sequence[Process], width: int, top: int) -> list[st
 
 def coverage_lines(coverage: Coverage, width: int) -> list[str]:
     """Return whether what was seen accounts for what the kernel counted."""
-    if coverage.with_modules:
+    if not coverage.is_countable:
+        text = "coverage: not known: what was imported has no counts of the kernel beside its calls"
+    elif coverage.with_modules:
         text = (
             "coverage: not known, as files had modules of MIO, whose requests are not the "
             f"program's: the kernel counted {_bytes_of(coverage.kernel_read)} read, "

@@ -1,4 +1,7 @@
-"""What is known of a run's I/O: files, calls, call sites, sizes, processes."""
+"""What is known of a run's I/O: files, calls, call sites, sizes, processes.
+
+What is not known is None: of Gnomon's own runs all is, of logs of others that were imported part.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from gnomon.io.calls import group_of
 from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gnomon.store.site_places import SitePlace
 
 _UNSEEN_LEAST = 1 << 20
@@ -31,11 +36,11 @@ class Operation(NamedTuple):
 
     name: str
     layer: str
-    calls: float
-    bytes_asked: float
+    calls: float | None
+    bytes_asked: float | None
     bytes: float
-    seconds: float
-    failures: float
+    seconds: float | None
+    failures: float | None
 
 
 class Access(NamedTuple):
@@ -52,14 +57,14 @@ class Access(NamedTuple):
         file_bytes: size when it was first opened.
     """
 
-    forward: float
-    forward_bytes: float
-    backward: float
-    backward_bytes: float
-    unaligned: float
-    opens: float
-    end: float
-    file_bytes: float
+    forward: float | None
+    forward_bytes: float | None
+    backward: float | None
+    backward_bytes: float | None
+    unaligned: float | None
+    opens: float | None
+    end: float | None
+    file_bytes: float | None
 
 
 class SizeSum(NamedTuple):
@@ -68,8 +73,19 @@ class SizeSum(NamedTuple):
     name: str
     size: str
     calls: float
-    bytes: float
-    seconds: float
+    bytes: float | None
+    seconds: float | None
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """Return the sum of values that are known, None where none is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def or_zero(value: float | None) -> float:
+    """Return a value, 0 where it is not known: for what looks at Gnomon's own runs alone."""
+    return value or 0.0
 
 
 class File(NamedTuple):
@@ -83,6 +99,7 @@ class File(NamedTuple):
         reads: how they were placed, None without any.
         writes: likewise.
         sizes: of requests.
+        unaligned: requests that are no whole blocks of the file system, of both.
     """
 
     path: str
@@ -92,16 +109,17 @@ class File(NamedTuple):
     reads: Access | None
     writes: Access | None
     sizes: tuple[SizeSum, ...]
+    unaligned: float | None
 
     @property
-    def seconds(self) -> float:
+    def seconds(self) -> float | None:
         """In all calls on it."""
-        return sum(own.seconds for own in self.operations)
+        return total(own.seconds for own in self.operations)
 
     @property
     def calls(self) -> float:
         """How many there were."""
-        return sum(own.calls for own in self.operations)
+        return sum(own.calls or 0.0 for own in self.operations)
 
     def moved(self, direction: str) -> float:
         """Return bytes of reads or writes ("read", "write")."""
@@ -111,12 +129,12 @@ class File(NamedTuple):
     def requests(self, direction: str) -> float:
         """Return how many calls read or wrote."""
         groups = (direction, "copy") if direction == "write" else (direction,)
-        return sum(own.calls for own in self.operations if group_of(own.name) in groups)
+        return sum(own.calls or 0.0 for own in self.operations if group_of(own.name) in groups)
 
     @property
     def read_again(self) -> float:
         """Bytes that were read more than once, at least: those beyond the furthest offset."""
-        reach = self.reads.end if self.reads else 0.0
+        reach = self.reads.end if self.reads else None
         return max(self.moved("read") - reach, 0.0) if reach else 0.0
 
 
@@ -124,11 +142,11 @@ class Site(NamedTuple):
     """Calls from one place, all processes together."""
 
     place: SitePlace
-    calls: float
-    bytes_asked: float
+    calls: float | None
+    bytes_asked: float | None
     bytes: float
-    seconds: float
-    failures: float
+    seconds: float | None
+    failures: float | None
 
 
 class Process(NamedTuple):
@@ -141,7 +159,7 @@ class Process(NamedTuple):
     pid: int
     name: str
     calls: float
-    seconds: float
+    seconds: float | None
     read: float
     written: float
 
@@ -162,6 +180,7 @@ class Coverage(NamedTuple):
         stream_read: bytes, by those of stdio.
         stream_written: likewise.
         stream_calls: reads and seeks of streams, each of which may read a buffer.
+        is_countable: the run has counts of the kernel at all.
         with_modules: processes with modules of MIO, which move bytes in requests of their own.
     """
 
@@ -177,6 +196,7 @@ class Coverage(NamedTuple):
     stream_read: float
     stream_written: float
     stream_calls: float
+    is_countable: bool
     with_modules: int
 
     @property

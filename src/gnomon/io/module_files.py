@@ -12,12 +12,15 @@ A file in TOML has the same as the two variables of the environment:
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from gnomon.errors import UsageError
 from gnomon.named_tuple import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 FILES, DEFAULTS = "MIO_FILES", "MIO_DEFAULTS"
 """The variables, as native/mio reads them."""

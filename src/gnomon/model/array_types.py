@@ -10,6 +10,7 @@ import numpy.typing as npt
 Ints: TypeAlias = npt.NDArray[np.int32]
 Longs: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Texts: TypeAlias = npt.NDArray[np.object_]
 Cells: TypeAlias = npt.NDArray[Any]

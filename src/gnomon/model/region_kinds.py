@@ -85,6 +85,10 @@ class RegionKinds:
         """Return the kinds that are sections, as a list of SQL."""
         return _list(one.kind for one in self._known.values() if one.is_section)
 
+    def divisions(self) -> str:
+        """Return the kinds that divide once more what others have, as a list of SQL."""
+        return _list(one.kind for one in self._known.values() if one.is_division)
+
     def recorded_once(self) -> str:
         """Return whether each call of a path `t` of a region `r` has one location, in SQL.
 

@@ -26,11 +26,16 @@ and what is in it. Values over repetitions are means. Typed arrays are as `packe
 | `GET /api/runs/ID/spread?by=&node=&metric=&location=` | typed arrays: a node at each place |
 | `GET /api/runs/ID/node?by=&node=&location=` | everything known of a node |
 | `GET /api/runs/ID/nodeOfLine?by=&file=&line=` | the node in which a line has most |
-| `GET /api/runs/ID/activity?metric=&location=&bins=` | typed arrays: a metric over time |
+| `GET /api/runs/ID/activity?metric=&location=&begin=&end=&bins=` | typed arrays: over time |
 | `GET /api/runs/ID/order?metrics=&location=&begin=&end=&bins=` | typed arrays: frames over time |
 | `GET /api/runs/ID/matrix?by=&of=&rows=BEGIN-END&columns=&cells=` | typed arrays: messages |
 | `GET /api/runs/ID/ranks?series=&sort=&order=&begin=&end=&bands=` | typed arrays: ranks |
 | `GET /api/runs/ID/sites?location=` | from where a rank calls MPI |
+| `GET /api/runs/ID/io?layer=` | what is known of single calls on files |
+| `GET /api/runs/ID/io/files?layer=&filter=&locations=` | files, by what was moved |
+| `GET /api/runs/ID/io/pattern?file=&begin=&end=&low=&high=&...` | typed arrays: requests |
+| `GET /api/runs/ID/io/rates?by=&kind=&file=&begin=&end=&bins=&...` | typed arrays: over time |
+| `GET /api/runs/ID/io/sums?file=&begin=&end=&locations=` | what calls of a window come to |
 | `GET /api/runs/ID/callgraph?metric=&e=&E=&f=&F=` | typed arrays: functions and calls |
 | `GET /api/runs/ID/callgraph/report?kind=&format=&...` | rows, or a file: text or csv |
 | `... &unused=yes&brief=yes&function=INDEX` | unused functions, no field texts; of statistics |
@@ -65,8 +70,10 @@ from gnomon.store import source_files, table_limits
 from gnomon.store.reports.run_facts import killed_by
 from gnomon.view import (
     assembly_answers,
+    call_trace,
     data_table,
     graph_answers,
+    io_answers,
     node_details,
     rank_answers,
     request_params,
@@ -100,6 +107,9 @@ def routes(session: Session) -> list[Route]:
         "/matrix": rank_answers.matrix, "/ranks": rank_answers.ranks,
         "/sites": rank_answers.sites, "/callgraph": graph_answers.graph,
         "/callgraph/report": graph_answers.report,
+        "/io": io_answers.trace, "/io/files": io_answers.files,
+        "/io/pattern": io_answers.pattern, "/io/rates": io_answers.rates,
+        "/io/sums": io_answers.sums,
         "/table": api.table, "/export": api.export, "/source": api.source, "/lines": api.lines,
         "/assembly": assembly_answers.assembly,
     }  # fmt: skip
@@ -267,6 +277,7 @@ class _Api:
                 },
                 "firstMetric": opened.first_metric(),
                 "sampledNs": time_answers.sampled_ns(opened),
+                "tracedCalls": call_trace.traced_kinds(opened),
                 "sourceFiles": files,
                 "missingFiles": source_files.missing(
                     files, data.head, self._session.folders, data.source_text

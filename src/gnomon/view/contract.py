@@ -19,6 +19,8 @@ from gnomon.model.region_kinds import RegionKind
 from gnomon.store.comparison import comparison_json
 from gnomon.view import (
     contract_callgraph,
+    contract_io,
+    contract_nodes,
     contract_pictures,
     contract_ranks,
     contract_sources,
@@ -56,6 +58,11 @@ LineValues = contract_sources.LineValues
 AssemblyInstruction = contract_sources.AssemblyInstruction
 AssemblyJump = contract_sources.AssemblyJump
 Assembly = contract_sources.Assembly
+# Of nodes.
+Fact = contract_nodes.Fact
+RegionRow = contract_nodes.RegionRow
+NodeValue = contract_nodes.NodeValue
+NodeDetails = contract_nodes.NodeDetails
 # Of messages and ranks.
 GraphModule = contract_callgraph.GraphModule
 CallGraphData = contract_callgraph.CallGraphData
@@ -78,6 +85,19 @@ RankSeries = contract_ranks.RankSeries
 RankValues = contract_ranks.RankValues
 CallSite = contract_ranks.CallSite
 RankSites = contract_ranks.RankSites
+# Of calls on files.
+Layer = contract_io.Layer
+TracedPlace = contract_io.TracedPlace
+CallTrace = contract_io.CallTrace
+TracedFile = contract_io.TracedFile
+TracedFiles = contract_io.TracedFiles
+CallPlace = contract_io.CallPlace
+AccessPattern = contract_io.AccessPattern
+CallRates = contract_io.CallRates
+AccessTotals = contract_io.AccessTotals
+SizeTotals = contract_io.SizeTotals
+SiteTotals = contract_io.SiteTotals
+CallTotals = contract_io.CallTotals
 
 
 class RunTitle(TypedDict):
@@ -208,7 +228,9 @@ class Run(RunTitle):
     firstMetric: int
     """The metric to show first; -1 where the run has none."""
     sampledNs: int
-    """For how long there are samples with a time; 0 for none."""
+    """For how long there are samples with a time, and other calls with one; 0 without samples."""
+    tracedCalls: list[str]
+    """Kinds of calls that were recorded one by one, with their times: "io", "mpi"."""
     sourceFiles: list[str]
     missingFiles: list[str]
     """Those of them that are not on this machine, when the run was looked at."""
@@ -399,46 +421,5 @@ class TablePage(TypedDict):
     """For each row the source it belongs to, where there is one."""
 
 
-class Fact(TypedDict):
-    """Something that is known of a node."""
-
-    title: str
-    value: str
-
-
-class RegionRow(TypedDict):
-    """A row of the run's table of regions."""
-
-    region: int
-    kind: str
-    name: str
-    module: str
-    file: str
-    line: int
-
-
-class NodeValue(TypedDict):
-    """A metric's values of a node."""
-
-    metric: int
-    told: str
-    """Which value of several places; "" for their sum."""
-    inclusive: float | None
-    exclusive: float | None
-    total: float | None
-    """Of the whole run; null where values are no parts of it."""
-
-
-class NodeDetails(TypedDict):
-    """Everything that is known of a node."""
-
-    name: str
-    kind: str
-    ancestors: list[str]
-    facts: list[Fact]
-    regions: list[RegionRow]
-    values: list[NodeValue]
-
-
-ALIASES = ("How", "Grouping", "Statistic", "Division", "Measure")
+ALIASES = ("How", "Grouping", "Statistic", "Division", "Measure", "Layer")
 """Types that have a name in the page, too."""

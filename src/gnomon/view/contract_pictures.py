@@ -8,13 +8,13 @@ from gnomon.model.array_types import Floats, Ints
 
 
 class Activity(TypedDict):
-    """What a metric comes to in each of many equal parts of a run's time."""
+    """What a metric comes to in each of many equal parts of a run's time, or of a window."""
 
     n: int
     metric: int
     unit: str
-    lengthNs: int
-    """Of all parts together."""
+    beginNs: int
+    endNs: int
     metrics: list[int]
     """Those that can be seen over time."""
     value: Floats

@@ -43,7 +43,9 @@ def recorded(data: Dataset) -> dict[int, MetricCoverage]:
     """
     # Roots are few: what is on none of them is below the whole program.
     arrays = data.tables.arrays(
-        "SELECT metric, BOOL_OR(path NOT IN (SELECT path FROM paths WHERE parent = -1)) AS below, "
+        "SELECT metric, BOOL_OR(path NOT IN (SELECT path FROM paths LEFT JOIN regions "
+        "USING (region) WHERE parent = -1 "
+        f"OR COALESCE(kind, '') IN {data.region_kinds.divisions()})) AS below, "
         "BOOL_OR(path IN (SELECT path FROM paths JOIN regions USING (region) "
         f"WHERE kind IN {data.region_kinds.code()})) AS code, "
         "BOOL_OR(location NOT IN (SELECT location FROM locations "

@@ -16,24 +16,12 @@ from gnomon.model.metric import Metric
 from gnomon.model.value import How
 from gnomon.named_tuple import NamedTuple
 from gnomon.view.run_metadata import Dataset, positions
+from gnomon.view.traced_time import LATEST_NS, TimeSpan, traced_time
 
 _SECOND_NS = 1_000_000_000
 # What is more than this was never measured: three months, the year 2200.
 _SECONDS_MOST = 8_000_000
 _WEIGHT_MOST = 10**18
-_LATEST_NS = 7_300_000_000_000_000_000
-
-
-class TimeSpan(NamedTuple):
-    """A part of a run's time, in nanoseconds since its first sample began."""
-
-    begin_ns: int
-    end_ns: int
-
-    @property
-    def length_ns(self) -> int:
-        """How long it is."""
-        return self.end_ns - self.begin_ns
 
 
 class BinnedSamples(NamedTuple):
@@ -46,10 +34,10 @@ class BinnedSamples(NamedTuple):
 
 
 class SampledTime(NamedTuple):
-    """The time of a run in which there are samples.
+    """The time of a run in which there are samples, and calls that were recorded one by one.
 
     Attributes:
-        origin_ns: when the first one began, in nanoseconds since 1970.
+        origin_ns: when the first of these began, in nanoseconds since 1970.
         length_ns: from there to the end of the last one.
         metrics: numbers of the metrics that samples with a time are of.
     """
@@ -90,7 +78,7 @@ def intervals(metrics: Sequence[Metric]) -> str:
         f"time_ns - CASE WHEN metric IN {_numbers(sampled)} THEN {length} ELSE 0 END AS begin_ns, "
         f"time_ns + CASE WHEN metric IN {_numbers(counted)} THEN {length} ELSE 0 END AS end_ns "
         f"FROM samples WHERE metric IN {_numbers(metrics)} AND location IS NOT NULL AND path >= 0 "
-        f"AND time_ns BETWEEN 0 AND {_LATEST_NS} AND weight BETWEEN 0 AND {_WEIGHT_MOST}"
+        f"AND time_ns BETWEEN 0 AND {LATEST_NS} AND weight BETWEEN 0 AND {_WEIGHT_MOST}"
     )
 
 
@@ -114,6 +102,9 @@ def sampled_time(data: Dataset) -> SampledTime | None:
         return None
     begin = min(int(row[1]) for row in rows)
     end = max(int(row[2]) for row in rows)
+    traced = traced_time(data)
+    if traced is not None:
+        begin, end = min(begin, traced.begin_ns), max(end, traced.end_ns)
     return SampledTime(begin, max(end - begin, 1), tuple(int(row[0]) for row in rows))
 
 

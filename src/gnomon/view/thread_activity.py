@@ -12,25 +12,28 @@ from gnomon.model.array_types import Floats
 from gnomon.model.metric import Metric
 from gnomon.model.value import How, Scope
 from gnomon.view.run_metadata import Dataset
-from gnomon.view.sample_times import BinnedSamples, SampledTime, TimeSpan, in_bins, lasts
+from gnomon.view.sample_times import BinnedSamples, SampledTime, in_bins, lasts
+from gnomon.view.traced_time import TimeSpan
 
 _THREADS_AT_ONCE = 4096
 
 
-def activity(data: Dataset, metric: Metric, time: SampledTime, bins: int, location: int) -> Floats:
-    """Return what a metric comes to in each of so many equal parts of a run's time.
+def activity(
+    data: Dataset, metric: Metric, time: SampledTime, span: TimeSpan, bins: int, location: int
+) -> Floats:
+    """Return what a metric comes to in each of so many equal parts of a span.
 
     Args:
         data: the run.
         metric: of which metric.
         time: that of the run.
+        span: within it.
         bins: how many parts.
         location: position of the only location that is wanted, with what is in it; -1 for all.
 
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
-    span = TimeSpan(0, time.length_ns)
     samples = in_bins(data, metric, time, span, bins, location)
     value = np.bincount(samples.bin, weights=samples.value, minlength=bins).astype(np.float64)
     if not lasts(metric) or metric.how != How.SAMPLED.value:
@@ -43,7 +46,7 @@ def activity(data: Dataset, metric: Metric, time: SampledTime, bins: int, locati
     # What is known of processes alone may be of many threads at once.
     is_thread = np.array([one.kind == Scope.THREAD.value for one in data.locations], bool)
     threads = np.unique(samples.location[is_thread[samples.location]])
-    each = time.length_ns / bins / 1e9
+    each = span.length_ns / bins / 1e9
     for begin in range(0, len(threads), _THREADS_AT_ONCE):
         some = threads[begin : begin + _THREADS_AT_ONCE]
         free = each - sum((_of_threads(one, some, bins) for one in waits), np.zeros(1))

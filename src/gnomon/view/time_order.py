@@ -12,7 +12,8 @@ import numpy as np
 from gnomon.model.array_types import Cells, Flags, Floats, Ints, Longs
 from gnomon.named_tuple import NamedTuple
 from gnomon.view.open_run import OpenRun
-from gnomon.view.sample_times import BinnedSamples, TimeSpan, in_bins, lasts
+from gnomon.view.sample_times import BinnedSamples, in_bins, lasts
+from gnomon.view.traced_time import TimeSpan
 from gnomon.view.tree import Tree
 
 BINS_MOST = 4096

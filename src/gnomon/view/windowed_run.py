@@ -1,7 +1,7 @@
-"""A part of a run's time as a run: what samples within it come to, for all views.
+"""A part of a run's time as a run: what samples and calls within it come to, for all views.
 
-Locations, paths and trees are those of the whole run; metrics without samples that have a time are
-left out, since nobody knows how much of them a part of the time had.
+Locations, paths and trees are those of the whole run; metrics of which neither samples nor calls
+have a time are left out, since nobody knows how much of them a part of the time had.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from gnomon.model.array_types import Cells, Floats, Longs
+from gnomon.view import call_trace
 from gnomon.view.database import Tables
 from gnomon.view.open_run import OpenRun
 from gnomon.view.run_metadata import Dataset, positions
-from gnomon.view.sample_times import TimeSpan, intervals
+from gnomon.view.sample_times import SampledTime, intervals
+from gnomon.view.traced_time import TimeSpan
 
 
 def within(opened: OpenRun, begin_ns: int, end_ns: int) -> OpenRun:
@@ -20,7 +22,7 @@ def within(opened: OpenRun, begin_ns: int, end_ns: int) -> OpenRun:
 
     Args:
         opened: the run.
-        begin_ns: where the part begins, in nanoseconds since the run's first sample began.
+        begin_ns: where the part begins, in nanoseconds since the run's time began.
         end_ns: where it ends.
 
     Raises:
@@ -32,9 +34,7 @@ def within(opened: OpenRun, begin_ns: int, end_ns: int) -> OpenRun:
     span = time.span(begin_ns, end_ns)
     tables = data.tables.derived()
     try:
-        _fill(data, tables, time.metrics, TimeSpan(
-            time.origin_ns + span.begin_ns, time.origin_ns + span.end_ns
-        ))  # fmt: skip
+        _fill(opened, tables, time, span)
     except BaseException:
         tables.close()
         raise
@@ -43,17 +43,18 @@ def within(opened: OpenRun, begin_ns: int, end_ns: int) -> OpenRun:
     )
 
 
-def _fill(data: Dataset, tables: Tables, metrics: tuple[int, ...], moments: TimeSpan) -> None:
+def _fill(opened: OpenRun, tables: Tables, time: SampledTime, span: TimeSpan) -> None:
     """Make the tables that are others within a window.
 
     Args:
-        data: the whole run.
+        opened: the whole run.
         tables: where they go.
-        metrics: numbers of those that there are samples of.
-        moments: when the window begins and ends, in nanoseconds since 1970.
+        time: that of the run.
+        span: the window.
     """
-    begin, end = moments
-    samples = intervals([data.metric_of[number] for number in metrics])
+    data = opened.data
+    begin, end = time.origin_ns + span.begin_ns, time.origin_ns + span.end_ns
+    samples = intervals([data.metric_of[number] for number in time.metrics])
     inside = f"end_ns > {begin} AND begin_ns < {end} OR begin_ns = end_ns AND begin_ns = {begin}"
     rows = data.tables.arrays(
         "SELECT repetition, location, path, metric, COUNT(*) AS n, "
@@ -61,8 +62,11 @@ def _fill(data: Dataset, tables: Tables, metrics: tuple[int, ...], moments: Time
         f"GREATEST(begin_ns, {begin})) / (end_ns - begin_ns) ELSE weight END) AS own "
         f"FROM ({samples}) WHERE {inside} GROUP BY ALL ORDER BY ALL"
     )
+    calls = call_trace.values_within(opened, span)
+    if calls:
+        rows = {name: np.concatenate([column, calls[name]]) for name, column in rows.items()}
     tables.keep("profile", _with_callers(data, rows), _PROFILE)
-    listed = ", ".join(map(str, metrics))
+    listed = ", ".join(map(str, {*time.metrics, *call_trace.timed_metrics(opened).values()}))
     tables.execute(
         f"CREATE TABLE {tables.schema}.metrics AS "
         f"SELECT * FROM main.metrics WHERE metric IN ({listed})"

@@ -75,7 +75,7 @@ def differences(
     parent: Path, player: Path, seed: int, operations: int, mode: Sequence[str], **loads: str
 ) -> Iterator[str]:
     """Play a sequence with and without the library, by these variables; yield what differs."""
-    command = (player, str(seed), str(operations), *mode)
+    command: tuple[str | Path, ...] = (player, str(seed), str(operations), *mode)
     folder = parent / "run"
     folder.mkdir(parents=True)
     plain = play(parent, "plain", *command)

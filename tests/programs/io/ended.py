@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 way = sys.argv[1]
 file = os.open("data", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
@@ -13,11 +14,11 @@ for number in range(1000):
     os.write(file, b"%07d\n" % number)
 cat = ["cat", "data"]
 if way == "stat":
-    print(os.stat("data").st_size, os.fstat(file).st_size)
+    print(Path("data").stat().st_size, os.fstat(file).st_size)
 elif way == "open":
-    print(len(open("data").read()))
+    print(len(Path("data").read_text()))
 elif way == "system":
-    os.system("cat data; echo more >&%d" % file)
+    os.system(f"cat data; echo more >&{file}")
 elif way == "popen":
     print(os.popen("cat data").read())
 elif way == "spawn":

@@ -250,7 +250,10 @@ def test_a_capabilitys_reader_is_asked_wherever_a_run_is_named(
     (opened,) = Session().open(["counts"])
     assert opened.data.metrics
     assert ("other.lines", "file") in {(one.name, one.kind) for one in listing(str(here)).entries}
-    assert told(capsys, "import", "counts", "--name", "mine") == "mine.gnomon\n"
+    assert main(("import", "counts", "--name", "mine")) == 0
+    said = capsys.readouterr()
+    assert said.out == "mine.gnomon\n"
+    assert said.err.startswith("gnomon: note: a note of many words")
     with pytest.raises(SystemExit):
         main(["import", "--help"])
     assert "  lines       functions and counts\n" in capsys.readouterr().out

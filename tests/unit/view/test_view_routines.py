@@ -11,6 +11,7 @@ from view_messages import nanoseconds, ring
 from view_runs import ranks
 from view_server import Client, serving
 
+from gnomon.mpi import mpi_metrics
 from gnomon.view.session import Session
 
 
@@ -94,3 +95,11 @@ def test_what_divides_the_calls_once_more_is_in_no_tree(client: Client) -> None:
         assert not names & {"up to 8 bytes", "MPI_COMM_WORLD"}, by
     root = tree(client, 2, "region")[0]
     assert root[:2] == (("app",), 10)
+
+
+def test_what_divides_calls_once_more_has_no_values_of_the_tree(client: Client) -> None:
+    """Times by size and communicator are of no path of the tree: no column of it has them."""
+    (run,) = (one for one in client.ask("/api/state").json["runs"] if one["title"] == "divided")
+    metrics = client.ask(f"/api/runs/{run['id']}/metrics").json
+    has = {one["name"]: one["hasRegions"] for one in metrics}
+    assert (has[mpi_metrics.TIME], has[mpi_metrics.TIME_BY_SIZE]) == (True, False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,18 +15,19 @@ from hypothesis import strategies as st
 from property_tests import examples
 from sampled_runs import EACH_NS, SECONDS_EACH, Frame, Stack, write
 from view_runs import ranks
-from view_server import serving
+from view_server import Client, serving
 
 from gnomon.errors import UsageError
 from gnomon.model.metric import CPU_TIME, WAITING_TIME
 from gnomon.view import contract
 from gnomon.view.node_differences import node_differences
 from gnomon.view.open_run import OpenRun
-from gnomon.view.sample_times import TimeSpan, in_bins
+from gnomon.view.sample_times import in_bins
 from gnomon.view.session import Session
 from gnomon.view.thread_activity import activity, within
 from gnomon.view.time_answers import sampled_ns
 from gnomon.view.time_order import time_order
+from gnomon.view.traced_time import TimeSpan
 
 MAIN, SOLVE, DOT, READ = Frame("main"), Frame("solve"), Frame("dot"), Frame("load")
 STACKS = (
@@ -76,6 +78,13 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     session = Session()
     session.open([str(write(tmp_path_factory.mktemp("times") / "run", STACKS))])
     return session
+
+
+@pytest.fixture(scope="module")
+def client(session: Session) -> Iterator[Client]:
+    """Serve the session until the last test: a server closes what it has open when it ends."""
+    with serving(session) as served:
+        yield served
 
 
 def names_of(run: OpenRun) -> list[tuple[str, ...]]:
@@ -187,8 +196,9 @@ def test_a_thread_is_not_running_where_it_waits(tmp_path: Path) -> None:
     time = run.sampled_time()
     spread = in_bins(run.data, run.metric(CPU), time, TimeSpan(0, time.length_ns), 100, 2)
     assert {int(part) % 10 for part in spread.bin} == {6, 7, 8, 9, 0}
-    runs = [activity(run.data, run.metric(CPU), time, 100, location) for location in (2, -1)]
-    waits = activity(run.data, run.metric(WAITING), time, 100, 2)
+    span = TimeSpan(0, time.length_ns)
+    runs = [activity(run.data, run.metric(CPU), time, span, 100, place) for place in (2, -1)]
+    waits = activity(run.data, run.metric(WAITING), time, span, 100, 2)
     burst_only = [SECONDS_EACH * (at % 10 == 0) for at in range(100)]
     assert runs[0] == pytest.approx(burst_only)
     assert runs[0] + waits == pytest.approx([SECONDS_EACH] * 100)
@@ -297,19 +307,18 @@ def test_metrics_say_what_they_are_of_the_time_of_threads(tmp_path: Path) -> Non
     assert of_threads == [(CPU_TIME, "running"), ("cycles", None), (WAITING_TIME, "waiting")]
 
 
-def test_answers_over_time_are_of_their_types(session: Session) -> None:
-    with serving(session) as client:
-        for address, hint in (
-            ("/api/runs/1/activity?metric=0&bins=64", contract.Activity),
-            ("/api/runs/1/order?metrics=0,1&bins=64&begin=10&end=500000000", contract.TimeOrder),
-            ("/api/runs/1@5-500000000/values?metric=1", contract.Values),
-        ):
-            header, arrays = client.ask(address).arrays
-            assert list(faults({**header, **arrays}, hint)) == [], address
-        pairs = {"a": "1", "b": "1", "metric": "CPU time", "before": [1, -1], "after": [1, 1]}
-        header, arrays = client.post("/api/differences", pairs).arrays
-        assert list(faults({**header, **arrays}, contract.NodeDifferences)) == []
-        assert (arrays["before"] == [0.95, 0]).all()
+def test_answers_over_time_are_of_their_types(client: Client) -> None:
+    for address, hint in (
+        ("/api/runs/1/activity?metric=0&bins=64", contract.Activity),
+        ("/api/runs/1/order?metrics=0,1&bins=64&begin=10&end=500000000", contract.TimeOrder),
+        ("/api/runs/1@5-500000000/values?metric=1", contract.Values),
+    ):
+        header, arrays = client.ask(address).arrays
+        assert list(faults({**header, **arrays}, hint)) == [], address
+    pairs = {"a": "1", "b": "1", "metric": "CPU time", "before": [1, -1], "after": [1, 1]}
+    header, arrays = client.post("/api/differences", pairs).arrays
+    assert list(faults({**header, **arrays}, contract.NodeDifferences)) == []
+    assert (arrays["before"] == [0.95, 0]).all()
 
 
 @pytest.mark.parametrize(
@@ -321,9 +330,8 @@ def test_answers_over_time_are_of_their_types(session: Session) -> None:
         ("order?metrics=7", "no metric 7"), ("order?location=99", "no location 99"),
     ],
 )  # fmt: skip
-def test_what_is_asked_wrongly_is_refused(session: Session, address: str, why: str) -> None:
-    with serving(session) as client:
-        answer = client.ask(f"/api/runs/1/{address}")
-        assert (answer.status, why in answer.json["error"]) == (400, True), answer.body
-        wrong = {"a": "1", "b": "1", "metric": "CPU time", "before": [1], "after": ["1"]}
-        assert client.post("/api/differences", wrong).status == 400
+def test_what_is_asked_wrongly_is_refused(client: Client, address: str, why: str) -> None:
+    answer = client.ask(f"/api/runs/1/{address}")
+    assert (answer.status, why in answer.json["error"]) == (400, True), answer.body
+    wrong = {"a": "1", "b": "1", "metric": "CPU time", "before": [1], "after": ["1"]}
+    assert client.post("/api/differences", wrong).status == 400

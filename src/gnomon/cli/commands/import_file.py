@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from gnomon.cli.terminal.argument_help import Parser
 from gnomon.errors import UsageError
 from gnomon.terminal_text import WIDTH, filled
 
+_OWN = ("viz", "bundle")
+"""Formats of Gnomon's own runs."""
 _EPILOG = """\
 examples:
   gnomon import swim.viz                 makes swim.gnomon
   gnomon import results/7.viz --name before
   gnomon import cpu.pb.gz                makes cpu.gnomon
+  gnomon import app.darshan              makes app.gnomon
   gnomon import gmon.out --program ./app --name app
 
 Commands also read such files directly: gnomon view swim.viz. A run
@@ -55,13 +59,14 @@ def _formats() -> str:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make the run directory, print its name and return 0.
+    """Make the run directory, print its name, and what of the file is not in it; return 0.
 
     Raises:
         UsageError: a name is none.
         RunDirectoryError: the file cannot be read, or the run directory not be written.
     """
     from gnomon.capabilities import readers
+    from gnomon.store import run_directory
     from gnomon.store.run_files import GmonReader
     from gnomon.store.run_import import import_file
     from gnomon.units import printable
@@ -75,4 +80,10 @@ def run(arguments: argparse.Namespace) -> int:
     )
     made = import_file(file, arguments.name, formats, force=arguments.force)
     print(printable(str(made)))
+    head = run_directory.find(str(made)).head
+    # Files of Gnomon's have the notes of the run that they were made of.
+    notes = [] if head["imported"]["format"] in _OWN else head["warnings"]
+    for note in notes:
+        lines = filled(f"gnomon: note: {printable(note)}", WIDTH, "", "  ")
+        print("\n".join(lines), file=sys.stderr)
     return 0

@@ -6,8 +6,21 @@
 #include <signal.h>
 
 #include "fatal_signals.h"
+#include "open_files.h"
 
 typedef void (*handler)(int);
+
+/* One that the program sets to the default ends it from now on: then it is ours, too. */
+static void handle_again(handler set)
+{
+	static __thread int is_within __attribute__((tls_model("initial-exec")));
+
+	if (set != SIG_DFL || is_within || !gn_mio_has_files())
+		return;
+	is_within = 1;
+	gn_mio_fatal_signals_again();
+	is_within = 0;
+}
 
 int sigaction(int number, const struct sigaction *action, struct sigaction *former)
 {
@@ -20,6 +33,8 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *form
 	result = next(number, action, former);
 	if (!result && former && gn_mio_is_fatal_action(former))
 		*former = (struct sigaction){.sa_handler = SIG_DFL};
+	if (!result && action)
+		handle_again(action->sa_handler);
 	return result;
 }
 
@@ -30,6 +45,7 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *form
 			(handler (*)(int, handler))dlsym(RTLD_NEXT, #name);                        \
 		const handler former = next ? next(number, action) : SIG_ERR;                      \
                                                                                                    \
+		handle_again(action);                                                              \
 		return gn_mio_is_fatal_handler(former) ? SIG_DFL : former;                         \
 	}
 

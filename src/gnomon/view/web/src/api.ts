@@ -2,14 +2,19 @@
  * src/gnomon/view/api.py says what each address gives. */
 
 import type {
+  AccessPattern,
   Activity,
   Assembly,
   CallGraphData,
   CallGraphReport,
+  CallRates,
+  CallTotals,
+  CallTrace,
   ComparisonDocument,
   Division,
   Folder,
   Grouping,
+  Layer,
   LineValues,
   LoadedProfiles,
   Location,
@@ -33,6 +38,7 @@ import type {
   TableName,
   TablePage,
   TimeOrder,
+  TracedFiles,
   Tree,
   Values,
 } from "./contract";
@@ -155,9 +161,11 @@ export const getSpread = (
   query: { by: Grouping; node: number; metric: number; location?: number | undefined },
   signal?: AbortSignal,
 ) => getArrays<Spread>(`api/runs/${id}/spread`, query, signal);
-/** A metric over the time of a run that has samples. */
-export const getActivity = (id: string, query: { metric: number; location?: number | undefined; bins: number }) =>
-  getArrays<Activity>(`api/runs/${id}/activity`, query);
+/** A metric over the time of a run that has samples, or over a part of it. */
+export const getActivity = (
+  id: string,
+  query: { metric: number; location?: number | undefined; bins: number; begin?: number; end?: number },
+) => getArrays<Activity>(`api/runs/${id}/activity`, query);
 /** Frames of threads in the order of time, from and to nanoseconds since the first sample. */
 export const getTimeOrder = (
   id: string,
@@ -197,6 +205,34 @@ export const getRanks = (id: string, query: RanksQuery, signal?: AbortSignal) =>
 /** From where a rank calls MPI. */
 export const getSites = (id: string, location: number) =>
   getJson<RankSites>(`api/runs/${id}/sites`, { location });
+
+/** What is known of calls on files one by one. */
+export const getCallTrace = (id: string, layer: Layer) => getJson<CallTrace>(`api/runs/${id}/io`, { layer });
+
+interface CallsQuery {
+  layer?: Layer | undefined;
+  file?: number | undefined;
+  /** Numbers of locations, with commas; all if absent. */
+  locations?: string | undefined;
+  /** Nanoseconds since the run's time began. */
+  begin?: number | undefined;
+  end?: number | undefined;
+}
+/** Files by what was moved; only those whose names have all words of the filter. */
+export const getTracedFiles = (id: string, query: CallsQuery & { filter?: string | undefined }, signal?: AbortSignal) =>
+  getJson<TracedFiles>(`api/runs/${id}/io/files`, { ...query }, signal);
+/** Requests of a file in a window; points of a picture of so many columns and rows where they are many. */
+export const getAccessPattern = (
+  id: string,
+  query: CallsQuery & { low?: number | undefined; high?: number | undefined; columns: number; rows: number },
+) => getArrays<AccessPattern>(`api/runs/${id}/io/pattern`, { ...query });
+/** What calls come to by process or file and part of the time; in so many rows at most. */
+export const getCallRates = (
+  id: string,
+  query: CallsQuery & { by?: "location" | "file"; kind?: "io" | "mpi"; bins: number; rows: number },
+) => getArrays<CallRates>(`api/runs/${id}/io/rates`, { ...query });
+export const getCallTotals = (id: string, query: CallsQuery) =>
+  getJson<CallTotals>(`api/runs/${id}/io/sums`, { ...query });
 
 export interface GraphQuery {
   /** Number of the metric; the run's first one if absent. */

@@ -9,6 +9,7 @@ import { CompareView } from "./compare-view";
 import { loadTree, notifyStateChanged, useLocations, useMetrics, useServerState, useRun } from "./api-cache";
 import { LoadFilesDialog } from "./callgraph/load-files";
 import { HelpDialog } from "./help-dialog";
+import { IoPage } from "./io-page";
 import { chargedId } from "./inlined-choice";
 import { useShortcuts } from "./shortcuts";
 import { MetricsView } from "./metrics-view";
@@ -31,6 +32,7 @@ const TITLES: Readonly<Record<View, string>> = {
   table: "Table",
   metrics: "Metrics",
   ranks: "Ranks",
+  io: "I/O",
   compare: "Compare",
   run: "Run",
 };
@@ -41,6 +43,7 @@ const LETTERS: Readonly<Record<View, string>> = {
   table: "a",
   metrics: "m",
   ranks: "k",
+  io: "i",
   compare: "c",
   run: "r",
 };
@@ -249,7 +252,7 @@ interface CurrentViewProps {
 function CurrentView({ view, title, runs, baseline, asking }: CurrentViewProps) {
   const { params } = useRoute();
   // What was found out by comparing whole runs, and what ran, is of all of the time.
-  const isOfWindow = view !== "callgraph" && view !== "ranks" && view !== "compare" && view !== "run";
+  const isOfWindow = !["callgraph", "ranks", "io", "compare", "run"].includes(view);
   const timed = isOfWindow ? windowedId(title.id, params) : title.id;
   const charged = windowedId(chargedId(title.id, params), params);
   // The largest answer is asked for first: it is on its way while the small ones are read.
@@ -316,6 +319,8 @@ function ViewOf({ view, viewProps, valueProps, runs }: ViewOfProps) {
       return <MetricsView key={key} {...valueProps} />;
     case "ranks":
       return <RanksPage key={key} {...viewProps} />;
+    case "io":
+      return <IoPage key={key} {...viewProps} />;
     case "compare":
       return <CompareView key={key} {...viewProps} runs={runs} />;
     case "run":

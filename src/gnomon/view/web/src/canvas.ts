@@ -19,3 +19,9 @@ export function scaledContext(
   pen.clearRect(0, 0, width, height);
   return pen;
 }
+
+/** Where one of equal parts of a line begins, and how wide it is: in whole pixels, which leave no stripes between parts. */
+export function wholePixels(nth: number, wide: number): readonly [number, number] {
+  const begin = Math.floor(nth * wide);
+  return [begin, Math.max(1, Math.floor((nth + 1) * wide) - begin)];
+}

@@ -5,6 +5,7 @@ export type Grouping = "region" | "lines" | "callers" | "capability" | "module" 
 export type Statistic = "total" | "mean" | "min" | "median" | "max";
 export type Division = "block" | "host" | "community";
 export type Measure = "bytes" | "messages";
+export type Layer = "posix" | "stdio";
 
 /** A kind of regions. */
 export interface RegionKind {
@@ -160,13 +161,13 @@ export interface ComparisonDocument {
   comparisons: ComparedRuns[];
 }
 
-/** What a metric comes to in each of many equal parts of a run's time. */
+/** What a metric comes to in each of many equal parts of a run's time, or of a window. */
 export interface Activity {
   n: number;
   metric: number;
   unit: string;
-  /** Of all parts together. */
-  lengthNs: number;
+  beginNs: number;
+  endNs: number;
   /** Those that can be seen over time. */
   metrics: number[];
   value: Float64Array;
@@ -288,6 +289,43 @@ export interface Assembly {
   whyNone: string;
   /** Why no line is known; "" if some are. */
   whyNoLines: string;
+}
+
+/** Something that is known of a node. */
+export interface Fact {
+  title: string;
+  value: string;
+}
+
+/** A row of the run's table of regions. */
+export interface RegionRow {
+  region: number;
+  kind: string;
+  name: string;
+  module: string;
+  file: string;
+  line: number;
+}
+
+/** A metric's values of a node. */
+export interface NodeValue {
+  metric: number;
+  /** Which value of several places; "" for their sum. */
+  told: string;
+  inclusive: number | null;
+  exclusive: number | null;
+  /** Of the whole run; null where values are no parts of it. */
+  total: number | null;
+}
+
+/** Everything that is known of a node. */
+export interface NodeDetails {
+  name: string;
+  kind: string;
+  ancestors: string[];
+  facts: Fact[];
+  regions: RegionRow[];
+  values: NodeValue[];
 }
 
 /** A program or library whose functions are in a call graph. */
@@ -591,6 +629,172 @@ export interface RankSites {
   more: number;
 }
 
+/** A process with calls on files, and what they came to. */
+export interface TracedPlace {
+  location: number;
+  title: string;
+  rank: number;
+  host: string;
+  /** Bytes. */
+  read: number;
+  written: number;
+  seconds: number;
+}
+
+/** What is recorded of calls on files one by one; with `lengthNs` 0 nothing is. */
+export interface CallTrace {
+  /** Of the run's time: of its samples and of its calls with a time. */
+  lengthNs: number;
+  layers: Layer[];
+  /** By rank and number. */
+  places: TracedPlace[];
+}
+
+/** A file, and what calls on it came to. */
+export interface TracedFile {
+  file: number;
+  name: string;
+  kind: string;
+  filesystem: string;
+  /** Reads and writes. */
+  requests: number;
+  /** Those of them of which it is known where in the file they were. */
+  placed: number;
+  /** Bytes. */
+  read: number;
+  written: number;
+  seconds: number;
+  /** How many processes used it. */
+  places: number;
+}
+
+/** Files by what was moved, most first. */
+export interface TracedFiles {
+  /** How many there are, with those that are left out here. */
+  total: number;
+  files: TracedFile[];
+}
+
+/** A call, and the place in the program that it is made from. */
+export interface CallPlace {
+  name: string;
+  /** The function that calls; "" where not known. */
+  caller: string;
+  file: string;
+  line: number;
+}
+
+/** Requests of a file in a window: each of them, or what of them a picture can show. */
+export interface AccessPattern {
+  n: number;
+  /** Each request is here; else `first` to `counts` are, and not `start` to `opening`. */
+  isExact: boolean;
+  /** Of the window, those that are wholly or partly in it. */
+  requests: number;
+  beginNs: number;
+  endNs: number;
+  /** The first byte of the window. */
+  low: number;
+  /** The byte behind its last one. */
+  high: number;
+  /** The byte behind the last request of the file, whichever process it was of. */
+  fileEnd: number;
+  /** How many points the window is divided into; 0 for requests one by one. */
+  columns: number;
+  rows: number;
+  sites: CallPlace[];
+  /** 1 for writes, 0 for reads. */
+  access: Uint8Array;
+  bytes: Float64Array;
+  /** Nanoseconds since the run's time began. */
+  start: Float64Array;
+  duration: Float64Array;
+  offset: Float64Array;
+  asked: Float64Array;
+  /** Number of `sites`. */
+  site: Int32Array;
+  /** Number of its location. */
+  location: Int32Array;
+  /** Which open file of its process; -1 where not known. */
+  opening: Float64Array;
+  /** The column that requests begin in. */
+  first: Int32Array;
+  /** The one that they end in. */
+  last: Int32Array;
+  /** The row of their first bytes. */
+  lower: Int32Array;
+  /** That of their last bytes. */
+  upper: Int32Array;
+  /** How many they are. */
+  counts: Float64Array;
+}
+
+/** What calls come to in the cells of a grid: rows of processes or files by parts of the time. */
+export interface CallRates {
+  n: number;
+  beginNs: number;
+  endNs: number;
+  /** Into how many equal parts the time is divided. */
+  bins: number;
+  /** What rows are of: locations by rank, or files in the order of the first calls on them. */
+  by: "location" | "file";
+  /** Names of processes or files, or of several consecutive ones. */
+  rows: string[];
+  /** Of each row the number of its location or file; -1 where it is of several. */
+  number: Int32Array;
+  /** Number of the row, times `bins`, plus that of the part. */
+  cell: Int32Array;
+  /** Bytes. */
+  read: Float64Array;
+  written: Float64Array;
+  /** In calls, of all processes and threads together. */
+  seconds: Float64Array;
+}
+
+/** Reads or writes. */
+export interface AccessTotals {
+  requests: number;
+  failed: number;
+  bytes: number;
+  asked: number;
+  seconds: number;
+  /** Those that begin where the one before them of the same open file ended. */
+  consecutive: number;
+  /** Behind that place. */
+  forward: number;
+  /** Before it. */
+  backward: number;
+}
+
+/** Requests of some sizes. */
+export interface SizeTotals {
+  /** "up to 4 KiB". */
+  name: string;
+  reads: number;
+  writes: number;
+  bytes: number;
+}
+
+/** Calls from one place. */
+export interface SiteTotals extends CallPlace {
+  calls: number;
+  bytes: number;
+  seconds: number;
+}
+
+/** What the calls that begin in a part of the time come to. */
+export interface CallTotals {
+  beginNs: number;
+  endNs: number;
+  reads: AccessTotals;
+  writes: AccessTotals;
+  otherCalls: number;
+  otherSeconds: number;
+  sizes: SizeTotals[];
+  /** Those with most time, most first. */
+  sites: SiteTotals[];
+}
+
 /** What is open. `parts` names what a combination is made of. */
 export interface RunTitle {
   id: string;
@@ -707,8 +911,10 @@ export interface Run extends RunTitle {
   counts: Counts;
   /** The metric to show first; -1 where the run has none. */
   firstMetric: number;
-  /** For how long there are samples with a time; 0 for none. */
+  /** For how long there are samples with a time, and other calls with one; 0 without samples. */
   sampledNs: number;
+  /** Kinds of calls that were recorded one by one, with their times: "io", "mpi". */
+  tracedCalls: string[];
   sourceFiles: string[];
   /** Those of them that are not on this machine, when the run was looked at. */
   missingFiles: string[];
@@ -884,41 +1090,4 @@ export interface TablePage {
   offset: number;
   /** For each row the source it belongs to, where there is one. */
   sources: (SourceLine | null)[];
-}
-
-/** Something that is known of a node. */
-export interface Fact {
-  title: string;
-  value: string;
-}
-
-/** A row of the run's table of regions. */
-export interface RegionRow {
-  region: number;
-  kind: string;
-  name: string;
-  module: string;
-  file: string;
-  line: number;
-}
-
-/** A metric's values of a node. */
-export interface NodeValue {
-  metric: number;
-  /** Which value of several places; "" for their sum. */
-  told: string;
-  inclusive: number | null;
-  exclusive: number | null;
-  /** Of the whole run; null where values are no parts of it. */
-  total: number | null;
-}
-
-/** Everything that is known of a node. */
-export interface NodeDetails {
-  name: string;
-  kind: string;
-  ancestors: string[];
-  facts: Fact[];
-  regions: RegionRow[];
-  values: NodeValue[];
 }

@@ -7,7 +7,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
   [
     "Everywhere",
     [
-      ["g t, g f, g l, g a, g m, g k, g c, g r", "tree, flame graph, call graph, table, metrics, ranks, compare, run (also 1 to 8)"],
+      ["g t, g f, g l, g a, g m, g k, g i, g c, g r", "tree, flame graph, call graph, table, metrics, ranks, I/O, compare, run (also 1 to 9)"],
       ["/", "filter"],
       ["o", "open a run"],
       ["d", "bright or dark"],
@@ -76,6 +76,18 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
       ["[ ]", "messages, values of ranks"],
       ["Tab to the picture, ← → ↑ ↓", "from cell to cell, from mark to mark, with Shift ten at once"],
       ["Enter, click", "open the cell or the band of ranks; show the calls of a rank"],
+      ["Backspace, Esc", "zoom out; all of it"],
+    ],
+  ],
+  [
+    "I/O",
+    [
+      ["[ ]", "access pattern, processes, files"],
+      ["← → ↑ ↓ in the picture", "move along in time and in the file; from cell to cell"],
+      ["z x, + -, wheel; a s", "zoom in and out in time; in the file"],
+      ["f", "the part of the file that has requests in this time"],
+      ["n N", "next, previous request"],
+      ["Enter", "the source line of the request; the requests of the row"],
       ["Backspace, Esc", "zoom out; all of it"],
     ],
   ],

@@ -12,6 +12,7 @@ export interface MetricColumn {
 
 const SEPARATOR = "|";
 const MPI_COLUMNS = ["MPI time", "MPI bytes sent", "MPI bytes received", "MPI waiting time"];
+const IO_COLUMNS = ["I/O time", "I/O bytes", "I/O bytes asked"];
 
 export function columnKey(shown: MetricColumn): string {
   return `${shown.part === "inclusive" ? "i" : "e"}:${shown.metric.name}`;
@@ -38,10 +39,11 @@ export function parseColumns(param: string, metrics: readonly Metric[]): MetricC
 export function defaultColumns(metrics: readonly Metric[], first: number, room: number, by = "region"): MetricColumn[] {
   const main = metrics.find((metric) => metric.metric === first) ?? metrics[0];
   if (!main) return [];
-  const ofCalls = by === "routine" ? metrics.filter((metric) => metric.component === "mpi" && metric.hasRegions) : [];
+  const [component, names] = by === "routine" ? ["mpi", MPI_COLUMNS] : ["io", main.component === "io" ? IO_COLUMNS : []];
+  const ofCalls = names.length > 0 ? metrics.filter((metric) => metric.component === component && metric.hasRegions) : [];
   if (ofCalls.length > 0) {
-    // Calls of MPI have what they did as a whole: nothing that is measured is within them.
-    const named = MPI_COLUMNS.flatMap((name) => ofCalls.find((metric) => metric.name === name) ?? []);
+    // Calls have what they did as a whole, and functions nothing of their own.
+    const named = names.flatMap((name) => ofCalls.find((metric) => metric.name === name) ?? []);
     return (named.length > 0 ? named : ofCalls).slice(0, room).map((metric) => ({ metric, part: "inclusive" }));
   }
   const columns: MetricColumn[] = [{ metric: main, part: "inclusive" }];

@@ -3,7 +3,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-export const VIEWS = ["tree", "flame", "callgraph", "table", "metrics", "ranks", "compare", "run"] as const;
+export const VIEWS = ["tree", "flame", "callgraph", "table", "metrics", "ranks", "io", "compare", "run"] as const;
 export type View = (typeof VIEWS)[number];
 
 export interface Route {
@@ -13,7 +13,7 @@ export interface Route {
 
 /** Parameters that name something of one run: of another they mean nothing. */
 export const OF_ONE_RUN = Object.fromEntries(
-  ["node", "of", "file", "line", "location", "window", "frame", "zoom", "panel", "middle", "mzoom", "rpart", "rank", "rsort", "strips", "locate", "max", "e", "E", "f", "F", "gmetric", "brief", "unused", "load"].map((name) => [name, null]),
+  ["node", "of", "file", "line", "location", "window", "iotime", "iofiles", "ioplaces", "iorange", "iosearch", "frame", "zoom", "panel", "middle", "mzoom", "rpart", "rank", "rsort", "strips", "locate", "max", "e", "E", "f", "F", "gmetric", "brief", "unused", "load"].map((name) => [name, null]),
 );
 
 type ParamChanges = Readonly<Record<string, string | number | null | undefined>>;

@@ -50,7 +50,7 @@ export function WindowBar({ sampledNs, metrics }: Props) {
       <span>
         {formatDuration(window.begin)} to {formatDuration(window.end)}
         {sampledNs ? ` of ${formatDuration(sampledNs)}` : ""}
-        {metrics && `, of what was sampled: ${metrics.map((metric) => metric.name).join(", ")}`}
+        {metrics && `, of what has times: ${metrics.map((metric) => metric.name).join(", ")}`}
       </span>
       <button type="button" class="quiet" onClick={() => setTimeWindow(null)}>
         All of the time

@@ -18,7 +18,7 @@ import {
 } from "./frame-drawing";
 import { frameAt } from "./frames";
 import { CanvasSurface, forgetLetters, Ruler, SvgSurface } from "./surfaces";
-import { TimeAxis } from "./time-axis";
+import { TimeAxis } from "../time-axis";
 
 /** A frame of a panel; `frame` is -1 where there is none. */
 export interface FramePlace {

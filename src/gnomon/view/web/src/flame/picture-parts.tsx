@@ -5,6 +5,7 @@ import { navigate, useRoute } from "../route";
 import { setTimeWindow, timeWindow, wholeId } from "../time-window";
 import type { Tree } from "../tree-model";
 import type { ViewProps } from "../view-props";
+import { CALL_KINDS, CallsBand } from "../io/calls-band";
 import { ActivityBand } from "./activity-band";
 import type { PictureValues } from "./flame-panels";
 import type { FrameColours, Legend } from "./frame-colours";
@@ -22,19 +23,29 @@ export interface PaneProps extends ViewProps {
   readonly own: Float64Array;
 }
 
-/** The band of what the picture shows over the time of the run; nothing where no time is known. */
+/**
+ * The band of what the picture shows over the time of the run, and of calls that have times; nothing where
+ * no time is known.
+ */
 export function ActivityOf({ run, shown, chosen, state }: PaneProps) {
   const { params } = useRoute();
-  if (run.sampledNs <= 0 || !shown.every((metric) => metric.sampleWeight !== null || metric === chosen.waiting)) return null;
+  if (run.sampledNs <= 0) return null;
+  const isSampled = shown.every((metric) => metric.sampleWeight !== null || metric === chosen.waiting);
+  const band = { id: wholeId(run.id), window: timeWindow(params), onWindow: setTimeWindow };
   return (
-    <ActivityBand
-      id={wholeId(run.id)}
-      sampledNs={run.sampledNs}
-      metrics={shown.map((metric) => ({ metric, isWaiting: metric === chosen.waiting }))}
-      location={state.location}
-      window={timeWindow(params)}
-      onWindow={setTimeWindow}
-    />
+    <>
+      {isSampled && (
+        <ActivityBand
+          {...band}
+          sampledNs={run.sampledNs}
+          metrics={shown.map((metric) => ({ metric, isWaiting: metric === chosen.waiting }))}
+          location={state.location}
+        />
+      )}
+      {CALL_KINDS.filter((kind) => run.tracedCalls.includes(kind)).map((kind, nth) => (
+        <CallsBand key={kind} {...band} kind={kind} lengthNs={run.sampledNs} hasAxis={!isSampled && nth === 0} />
+      ))}
+    </>
   );
 }
 

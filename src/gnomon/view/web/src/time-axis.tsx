@@ -1,6 +1,6 @@
 // Round times along what is drawn over time.
 
-import { formatDuration } from "../format";
+import { formatDuration } from "./format";
 
 const APART_PX = 130;
 
@@ -12,7 +12,7 @@ interface Props {
 }
 
 export function TimeAxis({ beginNs, endNs, width }: Props) {
-  const times = ticks(beginNs, endNs, Math.max(2, Math.floor(width / APART_PX)));
+  const times = timeTicks(beginNs, endNs, Math.max(2, Math.floor(width / APART_PX)));
   const texts = tickTexts(times);
   return (
     <div class="time-axis" aria-hidden="true" style={{ width: `${width}px` }}>
@@ -26,7 +26,7 @@ export function TimeAxis({ beginNs, endNs, width }: Props) {
 }
 
 /** Round times within a span, about so many at most. */
-function ticks(begin: number, end: number, most: number): number[] {
+export function timeTicks(begin: number, end: number, most: number): number[] {
   const least = Math.max((end - begin) / most, 1);
   const power = 10 ** Math.floor(Math.log10(least));
   const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= least)!;
@@ -35,7 +35,7 @@ function ticks(begin: number, end: number, most: number): number[] {
 }
 
 /** Durations as everywhere; where those are too coarse to tell the times apart, more exactly. */
-function tickTexts(times: readonly number[]): readonly string[] {
+export function tickTexts(times: readonly number[]): readonly string[] {
   const texts = times.map((time) => (time > 0 ? formatDuration(time) : "0"));
   if (new Set(texts).size === texts.length) return texts;
   const [step, last] = [times[1]! - times[0]!, times.at(-1)!];

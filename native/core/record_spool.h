@@ -1,0 +1,59 @@
+/*
+ * Records of one size in a file, as fast as threads write them, and whole after kill -9.
+ *
+ * The file has units of GN_SPOOL_RECORDS records, the first of which is a struct gn_spool_unit. A
+ * thread has one of them mapped, which it fills without a lock, and writes to another one when it
+ * is full, with a system call: to dirty fresh pages of a mapping costs several times that. Which
+ * unit it goes to is known before, and what a reader goes by, so that no record is there twice.
+ */
+#ifndef GNOMON_CORE_RECORD_SPOOL_H
+#define GNOMON_CORE_RECORD_SPOOL_H
+
+#include <stddef.h>
+
+#include "mapped_file.h"
+
+#define GN_SPOOL_RECORDS 1024u
+
+enum gn_spool_use { GN_SPOOL_UNUSED, GN_SPOOL_MAPPED, GN_SPOOL_WRITTEN };
+
+struct gn_spool_unit {
+	/* Which unit its records belong in, counted from 1, and in the lower half how many there
+	 * are. */
+	_Atomic uint64_t state;
+	uint32_t use; /* enum gn_spool_use */
+	uint32_t zero;
+};
+
+struct gn_spool {
+	struct gn_mapped_file file;
+	uint64_t begin;		/* of the first unit */
+	_Atomic uint64_t *tail; /* of the last one's end; in the file */
+	uint32_t record_bytes;
+	_Atomic int error;	  /* an errno: nothing is taken any more */
+	_Atomic uint64_t written; /* units, with system calls */
+};
+
+/* A thread's; zeros at first. */
+struct gn_spool_writer {
+	char *next, *end;
+	struct gn_spool_unit *unit;
+};
+
+/* Takes nothing more, and returns where the last unit ends. */
+uint64_t gn_spool_end(struct gn_spool *spool);
+
+/* Room for a thread's records, where it has none left; 0 or a negative errno. */
+int gn_spool_turn(struct gn_spool *spool, struct gn_spool_writer *writer);
+
+/* A record at writer->next, which is before writer->end, is complete. */
+static inline void gn_spool_add(struct gn_spool_writer *writer, uint32_t record_bytes)
+{
+	_Atomic uint64_t *state = &writer->unit->state;
+
+	writer->next += record_bytes;
+	atomic_store_explicit(state, atomic_load_explicit(state, memory_order_relaxed) + 1,
+			      memory_order_release);
+}
+
+#endif
