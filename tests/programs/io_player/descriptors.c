@@ -35,6 +35,14 @@ static int some_descriptor(struct player *player)
 	return below(player, 40) ? player->fd[slot] : -1;
 }
 
+/* Data of its file are in no page of the kernel's. */
+static int is_direct(int fd)
+{
+	const long flags = syscall(SYS_fcntl, fd, F_GETFL);
+
+	return flags >= 0 && flags & O_DIRECT;
+}
+
 static int shown(const struct player *player, int fd)
 {
 	return player->is_thread && fd > 0 ? 0 : fd;
@@ -78,6 +86,13 @@ void play_open(struct player *player)
 		/* Reads of it are ended early by signals. */
 		path = "/dev/full";
 		flags = O_WRONLY;
+	}
+	/* Past the kernel's cache, and by it, the same file may have either's data. */
+	if (flags & O_DIRECT) {
+		path = path_below(player, "direct");
+		keep(player,
+		     DESCRIPTOR(player, open(path, flags, 0600), "open %s 0%o", path, flags));
+		return;
 	}
 	switch (below(player, 8)) {
 	case 0:
@@ -382,6 +397,8 @@ void play_copy(struct player *player)
 	off_t *to_at = below(player, 2) ? &to_offset : NULL;
 	sigset_t before;
 
+	if (is_direct(to) || is_direct(from))
+		return;
 	hold_ticks(&before);
 	if (below(player, 2))
 		RESULT(player, sendfile(to, from, from_at, bytes), "sendfile %d %d %zu",
@@ -442,7 +459,12 @@ void play_map(struct player *player)
 	const off_t offset = below(player, 3) ? 0 : 4096;
 	struct map map = {.bytes = 1 + below(player, 20000), .can_write = protection & PROT_WRITE};
 	struct stat status = {0};
-	void *start = mmap(NULL, map.bytes, protection, shares, fd, offset);
+	void *start;
+
+	if (is_direct(fd))
+		return;
+	errno = 0;
+	start = mmap(NULL, map.bytes, protection, shares, fd, offset);
 
 	note(player, start == MAP_FAILED ? -1 : 0, start == MAP_FAILED ? errno : 0,
 	     "mmap %zu %d %d %d %lld", map.bytes, protection, shares, shown(player, fd),

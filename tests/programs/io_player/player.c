@@ -1,9 +1,10 @@
 /*
- *	io_player LOG SEED OPERATIONS [faults] [ticks]
+ *	io_player LOG SEED OPERATIONS [faults] [ticks] [unkilled]
  *	io_player --child SEED OPERATIONS FLAGS, --continue SEED OPERATIONS FLAGS
  *
  * It plays in the folder it is run in, which is empty. With `faults` it also hands over addresses
- * that it does not have; with `ticks` a signal's handler does I/O meanwhile.
+ * that it does not have; with `ticks` a signal's handler does I/O meanwhile; with `unkilled` no
+ * process ends by SIGKILL, at which a module that writes behind may lose what it holds.
  */
 #define _GNU_SOURCE
 #include "player.h"
@@ -23,6 +24,7 @@
 #define LOG_BYTES 60000
 #define WITH_FAULTS 1
 #define WITH_TICKS 2
+#define WITHOUT_KILLS 4
 #define TICK_US 700
 
 static const char *const names[] = {"a",    "b",     "c",	  "d",	   "e",
@@ -276,6 +278,13 @@ static void begin_folder(const char *log)
 	move_to("ticks", 0, TICK_DESCRIPTOR);
 }
 
+static int flag_of(const char *word)
+{
+	if (!strcmp(word, "faults"))
+		return WITH_FAULTS;
+	return strcmp(word, "ticks") ? WITHOUT_KILLS : WITH_TICKS;
+}
+
 static void end(struct player *player)
 {
 	const uint32_t way = below(player, 5);
@@ -286,7 +295,7 @@ static void end(struct player *player)
 		_exit(3);
 	if (way == 1)
 		exit(4);
-	if (way == 2)
+	if (way == 2 && !player->is_unkilled)
 		kill(getpid(), SIGKILL);
 	if (way == 3)
 		quick_exit(5);
@@ -305,10 +314,11 @@ int main(int n, char **arguments)
 	} else {
 		begin_folder(arguments[1]);
 		for (int i = 4; i < n; i++)
-			flags |= strcmp(arguments[i], "faults") ? WITH_TICKS : WITH_FAULTS;
+			flags |= flag_of(arguments[i]);
 	}
 	begin_processes(flags);
 	player.random = (uint32_t)strtoul(arguments[2], NULL, 10) | 1u << 31;
+	player.is_unkilled = (flags & WITHOUT_KILLS) != 0;
 	player.has_bad_addresses = (flags & WITH_FAULTS) != 0;
 	player.buffer = aligned_alloc(4096, (MOST_BYTES / 4096 + 2) * 4096);
 	if (!player.buffer)

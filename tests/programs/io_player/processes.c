@@ -44,7 +44,7 @@ static void end_child(struct player *player, uint32_t way)
 	log_flush(player);
 	if (way == 0)
 		exit(10);
-	if (way == 1)
+	if (way == 1 && !player->is_unkilled)
 		kill(getpid(), SIGKILL);
 	_exit(11);
 }
@@ -229,6 +229,7 @@ static void begin_part(struct part *part, struct player *player, int i)
 				       .random = below(player, UINT32_MAX) | 1,
 				       .is_thread = 1,
 				       .has_bad_addresses = player->has_bad_addresses,
+				       .is_unkilled = player->is_unkilled,
 				       .level = player->level,
 				       .log.is_kept = 1};
 	for (int slot = 0; slot < SLOTS; slot++)

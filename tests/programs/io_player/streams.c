@@ -56,7 +56,10 @@ static void open_memory(struct player *player)
 {
 	/* Bytes that were never written may be read. */
 	char *memory = calloc(1, MEMORY_BYTES);
-	FILE *file = fmemopen(memory, MEMORY_BYTES, "w+");
+	FILE *file;
+
+	errno = 0;
+	file = fmemopen(memory, MEMORY_BYTES, "w+");
 
 	note(player, file ? fileno(file) : 0, errno, "fmemopen");
 	if (file)
@@ -71,7 +74,8 @@ static FILE *open_same(struct player *player, const char *mode)
 	int fd;
 
 	/* A line of /dev/zero has no end. */
-	if (syscall(SYS_fstat, player->fd[slot], &status) || !S_ISREG(status.st_mode))
+	if (syscall(SYS_fstat, player->fd[slot], &status) || !S_ISREG(status.st_mode) ||
+	    syscall(SYS_fcntl, player->fd[slot], F_GETFL) & O_DIRECT)
 		return NULL;
 	fd = dup(player->fd[slot]);
 	RESULT(player, (file = fdopen(fd, mode)) != NULL, "fdopen %s", mode);
