@@ -46,12 +46,36 @@ def run(rounds: int) -> Table:
         behind = _ns(bench, few, "write", path, "wb", 4_000_000)
         _write_file(path, 1 << 20)
         cached = _ns(bench, few, "hit", path, "pf", 10_000_000)
+        for what, module, count in (("write", "wb", 2_000_000), ("read", "pf", 5_000_000)):
+            subjects[f"{what} of 16 bytes by any program, ns"] = _any_program(
+                Path(folder), few, what, module, count
+            )
         path.unlink()
     subjects["write of 16 bytes, ns"] = {"plain": plain, "wb": behind}
     subjects["read of 16 bytes from a page, ns"] = {"pf": cached}
     limits.append(_at_least("writes of 16 bytes", plain / behind, 15))
     limits.append(verdict("a read from a page", cached, 40, "ns"))
     return Grid("io-modules", "", (*_WAYS, "wb"), subjects, limits)
+
+
+def _any_program(folder: Path, rounds: int, what: str, module: str, count: int) -> dict[str, float]:
+    """Return nanoseconds of a request without Gnomon, and with its library, which records, too."""
+    import gnomon.io
+
+    library = Path(gnomon.io.__file__).with_name("libgnomon_io.so")
+    (folder / "run").mkdir(exist_ok=True)
+    preload = ("env", f"LD_PRELOAD={library}", f"GNOMON_RUN_DIR={folder / 'run'}")
+    ways = {
+        "plain": (),
+        module: (*preload, f"MIO_FILES=** [ {module} ]", f"MIO_STATS={folder / 'stats'}"),
+    }
+    measured: dict[str, list[float]] = {way: [] for way in ways}
+    for _ in range(rounds):
+        for way, words in ways.items():
+            n = str(count if words else count // 10)
+            command = (*words, program("bench_small_requests"), what, str(folder / "small"), n)
+            measured[way].append(lines(*command)[0][0])
+    return {way: median(values) for way, values in measured.items()}
 
 
 def _rates(bench: str, path: Path, pattern: str, rounds: int) -> dict[str, float]:
