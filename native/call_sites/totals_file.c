@@ -24,6 +24,9 @@
 #define MEMORY_BYTES ((uint64_t)1 << 28)
 #define MEMORY_LEAST ((uint64_t)1 << 18)
 #define PAGE_BYTES 4096u
+/* What a file is called until its header is there: no reader meets one of a process that was killed
+ * before. */
+#define UNFINISHED ".new"
 
 _Static_assert(sizeof(union gn_totals_record) == GN_TOTALS_RECORD_BYTES, "records have one size");
 _Static_assert(sizeof(struct gn_totals_header) <= PAGE_BYTES, "the header is in the first page");
@@ -116,6 +119,20 @@ static uint64_t fill_header(struct gn_totals_header *header, const struct gn_sta
 	return header->records;
 }
 
+static int give_name(void)
+{
+	char path[PATH_MAX];
+	const size_t length = strlen(file.path) - strlen(UNFINISHED);
+
+	memcpy(path, file.path, length);
+	path[length] = 0;
+	if (rename(file.path, path))
+		return -errno;
+	/* By which it is opened again where the program closes its descriptor. */
+	file.path[length] = 0;
+	return 0;
+}
+
 int gn_totals_open(const struct gn_totals_plan *plan)
 {
 	char host[GN_HOST_NAME_SIZE], path[PATH_MAX], ending[64];
@@ -128,7 +145,7 @@ int gn_totals_open(const struct gn_totals_plan *plan)
 	if (opened || !gn_staging_folder(plan->capability))
 		return opened ? -EALREADY : -ENOENT;
 	gn_tick_rate_begin();
-	snprintf(ending, sizeof(ending), "%s.totals", plan->capability);
+	snprintf(ending, sizeof(ending), "%s.totals" UNFINISHED, plan->capability);
 	failed = gn_staging_path(&origin, ending, path, sizeof(path));
 	if (failed)
 		return failed;
@@ -141,6 +158,12 @@ int gn_totals_open(const struct gn_totals_plan *plan)
 	header->tail = fill_header(header, &origin, plan);
 	atomic_thread_fence(memory_order_release);
 	memcpy(header->magic, GN_TOTALS_MAGIC, sizeof(header->magic));
+	failed = give_name();
+	if (failed) {
+		gn_mapped_file_report(&file, -failed, 0);
+		gn_mapped_file_close(&file);
+		return failed;
+	}
 	opened = header;
 	return 0;
 }
