@@ -20,6 +20,7 @@ from gnomon.measurement.totals_file import read_totals
 LIBRARY = Path(sys.modules["gnomon"].__path__[0]) / "io" / "libgnomon_io.so"
 PLAYER = SOURCES / "io_player"
 NO_MODULES = ""
+HANGS_SECONDS = 300
 MODES: tuple[tuple[str, ...], ...] = ((), ("ticks",), ("faults",))
 
 
@@ -55,6 +56,7 @@ def play(parent: Path, name: str, *command: str | Path, **more: str) -> Played:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
+        timeout=HANGS_SECONDS,
         check=False,
     )
     return Played(done.returncode, done.stdout, left_in(folder))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -70,6 +71,21 @@ def test_random_operations(environment: dict[str, str], tmp_path: Path) -> None:
 
 def test_an_error_is_found(environment: dict[str, str], tmp_path: Path) -> None:
     """What the sanitizer says of a program's error is found, so that of the library's would be."""
-    script = "import ctypes; ctypes.CDLL(None).memset(ctypes.create_string_buffer(8), 0, 9000000)"
-    _, said = run_sanitized(tmp_path / "under", environment, "python3", "-c", script)
-    assert any(word in said for word in FINDINGS)
+    source, program = tmp_path / "error.c", tmp_path / "error"
+    source.write_text(
+        "#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
+        "int main(int n, char **words)\n{\n\tchar *text = malloc(8);\n\n"
+        "\t(void)words;\n\tmemset(text, 0, 1000 * n);\n\treturn (int)write(1, text, 1);\n}\n"
+    )
+    subprocess.run(["cc", "-O1", "-fno-builtin", "-w", "-o", program, source], check=True)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    done = subprocess.run(
+        ["setarch", "-R", program],
+        env=os.environ | environment | {"GNOMON_RUN_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 99
+    assert any(word in done.stderr for word in FINDINGS)

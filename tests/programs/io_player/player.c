@@ -193,7 +193,7 @@ static const struct {
 	{play_stream, 240, 0}, {play_stream_open, 30, 0}, {play_path, 40, 0},
 	{play_rename, 15, 0},  {play_directory, 12, 0},	  {play_temporary, 5, 0},
 	{play_place, 4, 1},    {play_fork, 4, 0},	  {play_vfork, 2, 1},
-	{play_spawn, 2, 0},    {play_shell, 1, 0},	  {play_handler, 6, 1},
+	{play_spawn, 2, 0},    {play_shell, 1, 1},	  {play_handler, 6, 1},
 	{play_exec, 1, 1},     {play_threads, 1, 1},	  {play_asynchronous, 2, 1},
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))

@@ -141,6 +141,8 @@ void play_spawn(struct player *player)
 		note_end(player, child, "spawned");
 }
 
+/* Not beside threads: a child that one of them makes waits for popen's lock, which it has for ever.
+ */
 void play_shell(struct player *player)
 {
 	const int writes = (int)below(player, 2);
