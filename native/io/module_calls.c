@@ -302,12 +302,14 @@ int gn_io_module_control(int fd, int command, void *argument, int *result)
 
 /* --- vectors ---------------------------------------------------------------------------------- */
 
-/* Whether the kernel would take it as a whole. */
+/* Whether it may be done piece by piece: the kernel takes it as a whole, or not at all. */
 static int is_vector(int fd, const struct iovec *vector, int n)
 {
+	const struct gn_mio_file *file = gn_mio_file_of(fd);
 	uint64_t bytes = 0;
 
-	if (n < 0 || n > IOV_MAX || !may_copy(fd, vector, (size_t)n * sizeof(*vector)))
+	if (!file || file->is_direct || n < 0 || n > IOV_MAX ||
+	    !may_copy(fd, vector, (size_t)n * sizeof(*vector)))
 		return 0;
 	for (int i = 0; i < n; i++) {
 		const size_t more = vector[i].iov_len;
@@ -601,6 +603,44 @@ void gn_io_resume(int fd)
 		return;
 	gn_mio_file_resume(file);
 	unlock(file, fd);
+}
+
+static void settle_file(struct gn_mio_file *file, void *context)
+{
+	(void)context;
+	gn_mio_file_settle(file);
+}
+
+static void resume_file(struct gn_mio_file *file, void *context)
+{
+	(void)context;
+	gn_mio_file_resume(file);
+}
+
+static void for_all(void (*call)(struct gn_mio_file *file, void *context))
+{
+	struct gn_io_work work;
+
+	if (!gn_mio_has_files())
+		return;
+	gn_io_work_begin(&work);
+	if (!is_child())
+		gn_mio_files_for_each(call, NULL);
+	gn_io_work_end(&work);
+}
+
+void gn_io_flushing_stream(FILE *stream)
+{
+	if (stream)
+		gn_io_expose_stream(stream);
+	else
+		for_all(settle_file);
+}
+
+void gn_io_flushed_stream(FILE *stream)
+{
+	if (!stream)
+		for_all(resume_file);
 }
 
 void gn_io_show(int directory, const char *path, int is_changed)

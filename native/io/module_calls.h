@@ -49,6 +49,9 @@ void gn_io_expose(int fd);
 void gn_io_mapping(int fd); /* the same, of one that is mapped; -1: none */
 /* That of a stream: another file may be open under its number. */
 void gn_io_expose_stream(FILE *stream);
+/* Around fflush(3); NULL: of all streams, any of which may be such a one. */
+void gn_io_flushing_stream(FILE *stream);
+void gn_io_flushed_stream(FILE *stream);
 void gn_io_expose_list(struct aiocb *const list[], int n);
 void gn_io_expose_range(unsigned int first, unsigned int last, int flags);
 

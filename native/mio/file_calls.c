@@ -181,6 +181,7 @@ static bool is_lock_command(int command)
 static int set_flags(struct gn_mio_file *file, void *argument)
 {
 	const bool is_append = (intptr_t)argument & O_APPEND;
+	const bool is_direct = (intptr_t)argument & O_DIRECT;
 	/* The kernel's position is where appends end; ours goes on from there. */
 	int result = gn_mio_file_find_position(file);
 
@@ -188,8 +189,10 @@ static int set_flags(struct gn_mio_file *file, void *argument)
 		result = gn_mio_stack_flush(file->stack);
 	if (!result)
 		result = gn_mio_stack_control(file->stack, F_SETFL, argument);
-	if (result >= 0)
+	if (result >= 0) {
 		file->is_append = is_append;
+		file->is_direct = is_direct;
+	}
 	return result;
 }
 

@@ -282,6 +282,7 @@ static void read_facts(struct gn_mio_file *file, int fd)
 	const int flags = gn_mio_system_control(fd, F_GETFL, NULL);
 
 	file->is_append = flags >= 0 && (flags & O_APPEND);
+	file->is_direct = flags >= 0 && (flags & O_DIRECT);
 	if (gn_mio_system_status(fd, &status))
 		return;
 	file->device = status.st_dev;

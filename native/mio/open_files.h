@@ -24,6 +24,7 @@ struct gn_mio_file {
 			    */
 	bool is_stale;	   /* the position, which the kernel knows: after an append */
 	bool is_append;
+	bool is_direct; /* O_DIRECT: the parts of a request may be no blocks */
 	bool is_scratch;
 	bool is_held_for_fork;
 	bool is_without_lock;  /* who has it took it when there was no other thread */

@@ -106,7 +106,10 @@ static int flush_and_tell(struct gn_mio_layer *layer)
 
 static int are_delays_allowed(int flags)
 {
-	return (flags & O_ACCMODE) != O_RDONLY &&
+	const int access = flags & O_ACCMODE;
+
+	/* Of neither is an access mode for ioctl(2) alone: open(2). */
+	return (access == O_WRONLY || access == O_RDWR) &&
 	       !(flags & (O_APPEND | O_DIRECT | O_DSYNC | O_SYNC));
 }
 
@@ -176,12 +179,15 @@ static ssize_t wb_write(struct gn_mio_layer *layer, const void *from, size_t byt
 	return (ssize_t)bytes;
 }
 
-/* Other reads need not wait, unless the file ends before what is held: then it ends elsewhere. */
+/* Other reads need not wait, unless the file ends before what is held: then it ends elsewhere.
+ * Where one without an offset is only the kernel knows. */
 static int is_read_of_held(struct gn_mio_layer *layer, struct wb *wb, size_t bytes, int64_t offset)
 {
 	const int64_t end = wb->start + (int64_t)wb->used;
 	struct stat status;
 
+	if (offset < 0)
+		return 1;
 	if (offset < end && (offset >= wb->start || bytes > (uint64_t)(wb->start - offset)))
 		return 1;
 	if (!wb->is_in_file)
