@@ -229,12 +229,12 @@ static int can_be_read(const char *path)
 	return 0;
 }
 
-uint32_t gn_io_file_of_path(int directory, const char *path)
+uint32_t gn_io_file_of_path(int directory, const char *path, int was_read)
 {
 	char text[GN_IO_PATH_BYTES];
 	size_t n = 0;
 
-	if (!can_be_read(path))
+	if (!path || (!was_read && !can_be_read(path)))
 		return GN_IO_NO_FILE;
 	if (path[0] != '/') {
 		if (directory != AT_FDCWD && !path[0])

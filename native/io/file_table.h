@@ -29,8 +29,9 @@ uint32_t gn_io_file(const char *path);
 /* That of an open descriptor, as the kernel names it. */
 uint32_t gn_io_file_of_descriptor(int fd);
 
-/* That of a path of a call, seen from a directory (AT_FDCWD: the current one). */
-uint32_t gn_io_file_of_path(int directory, const char *path);
+/* That of a path of a call, seen from a directory (AT_FDCWD: the current one). Of a call that
+ * succeeded the kernel has read the path; of others there may be none at its address. */
+uint32_t gn_io_file_of_path(int directory, const char *path, int was_read);
 
 /* Once for a file: what it is. Its record is written after that. */
 void gn_io_file_describe(uint32_t file, const struct gn_io_status *status);

@@ -505,7 +505,7 @@ void gn_io_opened(const struct gn_io_call *call, int fd, int directory, const ch
 		own = gn_io_descriptor_open(fd, flags);
 		target = target_of(own);
 	} else if (path) {
-		target.file = gn_io_file_of_path(directory, path);
+		target.file = gn_io_file_of_path(directory, path, 0);
 	}
 	gn_io_work_end(&work);
 	/* What we looked up is no part of the call. */
@@ -630,7 +630,8 @@ void gn_io_listed(const struct gn_io_call *call, struct aiocb *const list[], int
 	gn_io_sized(call, fd, bytes, 0, failed);
 }
 
-uint32_t gn_io_name(const struct gn_io_call *call, int directory, const char *path)
+static uint32_t file_named(const struct gn_io_call *call, int directory, const char *path,
+			   int was_read)
 {
 	struct gn_io_work work;
 	uint32_t file;
@@ -638,15 +639,20 @@ uint32_t gn_io_name(const struct gn_io_call *call, int directory, const char *pa
 	if (!call->thread)
 		return GN_IO_NO_FILE;
 	gn_io_work_begin(&work);
-	file = gn_io_file_of_path(directory, path);
+	file = gn_io_file_of_path(directory, path, was_read);
 	gn_io_work_end(&work);
 	return file;
+}
+
+uint32_t gn_io_name(const struct gn_io_call *call, int directory, const char *path)
+{
+	return file_named(call, directory, path, 0);
 }
 
 void gn_io_named(const struct gn_io_call *call, int directory, const char *path, int failed)
 {
 	const uint64_t end = gn_bare_ticks(gn_io_uses_counter);
-	const uint32_t file = gn_io_name(call, directory, path);
+	const uint32_t file = file_named(call, directory, path, !failed);
 	struct gn_io_call timed = *call;
 
 	timed.begin += gn_bare_ticks(gn_io_uses_counter) - end;

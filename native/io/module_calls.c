@@ -390,16 +390,31 @@ static int is_pseudo(int directory, const char *path)
 	return result;
 }
 
-/* Regular files, and those that are made now. */
-static int may_have_layers(int directory, const char *path, int flags)
+/* Whether it is a regular file, or made now. What others hold of it is the system's from now on. */
+static int is_candidate(int directory, const char *path, int flags)
 {
+	struct gn_io_work work;
 	struct stat status;
 
-	if (flags & (O_PATH | O_DIRECTORY) || (flags & O_TMPFILE) == O_TMPFILE)
-		return 0;
 	if (syscall(SYS_newfstatat, directory, path, &status, 0))
 		return errno == ENOENT && flags & O_CREAT;
-	return S_ISREG(status.st_mode) && !is_pseudo(directory, path);
+	if (gn_mio_has_files()) {
+		gn_io_work_begin(&work);
+		gn_mio_file_flush_peers(&status, 1);
+		gn_io_work_end(&work);
+	}
+	return S_ISREG(status.st_mode) && !(flags & (O_PATH | O_DIRECTORY)) &&
+	       (flags & O_TMPFILE) != O_TMPFILE;
+}
+
+/* Seen from another directory its name is another one to every layer. */
+static int may_have_layers(int directory, const char *path, int flags)
+{
+	const char *name_template;
+
+	return is_candidate(directory, path, flags) && (directory == AT_FDCWD || *path == '/') &&
+	       gn_mio_files_match(&gn_mio_settings()->files, path, &name_template) && !is_child() &&
+	       !is_pseudo(directory, path);
 }
 
 /* --- files that the kernel alone serves, too -------------------------------------------------- */
@@ -493,19 +508,12 @@ static int open_file(const char *path, int flags, mode_t mode)
 int gn_io_module_open(int directory, const char *path, int flags, mode_t mode, int *result)
 {
 	const int before = errno;
-	const char *name_template;
+	const int has_layers = path && may_have_layers(directory, path, flags);
 	struct gn_io_work work;
 
-	if (!path)
-		return 0;
-	gn_io_show(directory, path, 1);
-	/* Seen from another directory its name is another one to every layer. */
-	if (!may_have_layers(directory, path, flags) || (directory != AT_FDCWD && *path != '/') ||
-	    !gn_mio_files_match(&gn_mio_settings()->files, path, &name_template) || is_child()) {
-		errno = before;
-		return 0;
-	}
 	errno = before;
+	if (!has_layers)
+		return 0;
 	gn_io_work_begin(&work);
 	*result = open_file(path, flags, mode);
 	if (gn_totals_header())
