@@ -2,7 +2,7 @@
  * What ends a program here, or begins another one. One that cannot load this library, in another
  * root or of another user, is not told of it.
  */
-#include "module_calls.h"
+#include "module_process.h"
 
 #define GN_EXEC_BEGIN(path) (gn_io_module_execute(path), 0)
 #define GN_EXEC_FAILED(begun) (void)(begun)

@@ -28,6 +28,9 @@
 
 #include "io_call.h"
 #include "module_calls.h"
+#include "module_exposure.h"
+#include "module_opens.h"
+#include "module_process.h"
 
 /* Looked up at the first call: most programs use few of them. */
 #define GN_IO_FIND(next, name, ...)                                                                \
