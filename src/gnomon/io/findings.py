@@ -128,7 +128,10 @@ def file_findings(
         whole: seconds of all I/O.
         is_from_storage: reads came from storage, not from memory.
     """
-    hurting = [*_tiny_writes(file, whole), *_tiny_reads(file, whole)]
+    hurting = [
+        *_tiny(file, "write", TINY_WRITES, "wb", whole),
+        *_tiny(file, "read", TINY_READS, "pf", whole),
+    ]
     if reads is not None and reads.requests >= _REQUESTS_LEAST:
         hurting += _patterns(file, reads, whole, is_from_storage=is_from_storage)
     hurting += [*_storm(file, whole), *_syncs(file, whole)]
@@ -147,25 +150,14 @@ def _size(value: float) -> str:
     return quantity(rounded(value), "bytes")
 
 
-def _tiny_writes(file: File, whole: float) -> Iterable[Finding]:
-    own = requests_of(file, "write")
+def _tiny(file: File, access: str, kind: str, rule: str, whole: float) -> Iterable[Finding]:
+    own = requests_of(file, access)
     if own.calls >= _REQUESTS_LEAST and own.mean <= _TINY_BYTES:
         yield Finding(
-            TINY_WRITES, file.path, own.calls, own.seconds, _share(own.seconds, whole),
-            f"{_calls(own.calls)} writes of {_size(own.mean)} on average",
+            kind, file.path, own.calls, own.seconds, _share(own.seconds, whole),
+            f"{_calls(own.calls)} {access}s of {_size(own.mean)} on average",
             "a call of the system costs more than to copy what it moves",
-            rule="wb", access="write",
-        )  # fmt: skip
-
-
-def _tiny_reads(file: File, whole: float) -> Iterable[Finding]:
-    own = requests_of(file, "read")
-    if own.calls >= _REQUESTS_LEAST and own.mean <= _TINY_BYTES:
-        yield Finding(
-            TINY_READS, file.path, own.calls, own.seconds, _share(own.seconds, whole),
-            f"{_calls(own.calls)} reads of {_size(own.mean)} on average",
-            "a call of the system costs more than to copy what it moves",
-            rule="pf", access="read",
+            rule=rule, access=access,
         )  # fmt: skip
 
 

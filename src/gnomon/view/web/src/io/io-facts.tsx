@@ -2,6 +2,7 @@
 
 import { getCallTotals, getTracedFiles, type AccessTotals, type CallTotals, type Layer, type TracedFile, type TracedFiles } from "../api";
 import { useLoaded, type Loaded } from "../api-cache";
+import { CallSiteTable } from "../call-site-table";
 import { baseName, formatDuration, formatNumber, formatQuantity, formatShare, plural } from "../format";
 import { setParams } from "../route";
 import { SearchBox } from "../search-box";
@@ -183,34 +184,12 @@ function TotalsTables({ totals, onSource }: { totals: CallTotals; onSource: Tota
       {totals.sites.length > 0 && (
         <>
           <h4>From where</h4>
-          <table class="plain io-sites">
-            <thead>
-              <tr>
-                <th scope="col">call</th>
-                <th scope="col">from</th>
-                <th scope="col" class="number">time</th>
-                <th scope="col" class="number">calls</th>
-              </tr>
-            </thead>
-            <tbody>
-              {totals.sites.map((site, at) => (
-                <tr key={at}>
-                  <td>{site.name}</td>
-                  <td>
-                    {site.file ? (
-                      <button type="button" class="link" title={`${site.caller} ${site.file}:${site.line}: show the source`} onClick={() => onSource(site.file, site.line)}>
-                        {baseName(site.file)}:{site.line}
-                      </button>
-                    ) : (
-                      site.caller || <span class="dim">not known</span>
-                    )}
-                  </td>
-                  <td class="number">{formatDuration(site.seconds * 1e9)}</td>
-                  <td class="number">{formatNumber(site.calls)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <CallSiteTable
+            class="io-sites"
+            sites={totals.sites}
+            timeOf={(site) => formatDuration(site.seconds * 1e9)}
+            onSource={(site) => onSource(site.file, site.line)}
+          />
         </>
       )}
     </>

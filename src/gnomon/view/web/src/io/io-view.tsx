@@ -10,6 +10,7 @@ import { locationTitles } from "../location-picker";
 import { Menu } from "../menu";
 import { navigate, setParams, useRoute } from "../route";
 import { saveFile } from "../saved-file";
+import { Segments } from "../segments";
 import { useShortcuts } from "../shortcuts";
 import { SplitPane } from "../split-pane";
 import "../styles/flame.css";
@@ -212,25 +213,6 @@ function panelsOf(state: IoState, files: readonly number[], trace: CallTrace, na
       file, places: [place.location],
       title: files.length > 1 ? `${place.title}, ${nameOf(file)}` : place.title,
     })),
-  );
-}
-
-interface SegmentsProps<T extends string> {
-  readonly label: string;
-  readonly options: readonly (readonly [T, string, string])[];
-  readonly chosen: T;
-  readonly onChoose: (name: T) => void;
-}
-
-function Segments<T extends string>({ label, options, chosen, onChoose }: SegmentsProps<T>) {
-  return (
-    <span class="segments" role="group" aria-label={label}>
-      {options.map(([name, title, hint]) => (
-        <button key={name} type="button" class={name === chosen ? "is-here" : ""} aria-pressed={name === chosen} title={hint} onClick={() => onChoose(name)}>
-          {title}
-        </button>
-      ))}
-    </span>
   );
 }
 

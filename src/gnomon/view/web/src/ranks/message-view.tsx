@@ -8,6 +8,7 @@ import { useLoaded } from "../api-cache";
 import { useBoxSize } from "../box-size";
 import { formatNumber, formatQuantity, plural } from "../format";
 import { navigate, setParams, useRoute } from "../route";
+import { Segments } from "../segments";
 import { useShortcuts } from "../shortcuts";
 import { SplitPane } from "../split-pane";
 import { useTheme } from "../theme";
@@ -109,32 +110,6 @@ export function MessageView(props: Props) {
 /** One sender and one receiver have nothing within. */
 function canOpen({ rows, columns }: Step): boolean {
   return rows.end - rows.begin > 1 || columns.end - columns.begin > 1;
-}
-
-interface SegmentsProps<T extends string> {
-  readonly label: string;
-  readonly options: readonly (readonly [T, string, string])[];
-  readonly chosen: T;
-  readonly onChoose: (name: T) => void;
-}
-
-function Segments<T extends string>({ label, options, chosen, onChoose }: SegmentsProps<T>) {
-  return (
-    <span class="segments" role="group" aria-label={label}>
-      {options.map(([name, title, hint]) => (
-        <button
-          key={name}
-          type="button"
-          class={name === chosen ? "is-here" : ""}
-          aria-pressed={name === chosen}
-          title={hint}
-          onClick={() => onChoose(name)}
-        >
-          {title}
-        </button>
-      ))}
-    </span>
-  );
 }
 
 function Legend({ matrix, of }: { matrix: MessageMatrix; of: Measure }) {

@@ -2,7 +2,8 @@
 
 import { getSites } from "../api";
 import { useLoaded } from "../api-cache";
-import { baseName, formatNumber, formatQuantity, plural } from "../format";
+import { CallSiteTable } from "../call-site-table";
+import { formatQuantity, plural } from "../format";
 import { navigate, setParams } from "../route";
 import type { ViewProps } from "../view-props";
 
@@ -28,39 +29,11 @@ export function RankSites({ run, location }: ViewProps & { readonly location: nu
           <p class="description">
             {formatQuantity(found.total, found.unit)} in calls of MPI from {plural(found.sites.length + found.more, "site")}
           </p>
-          <table class="plain">
-            <thead>
-              <tr>
-                <th scope="col">call</th>
-                <th scope="col">from</th>
-                <th scope="col" class="number">time</th>
-                <th scope="col" class="number">calls</th>
-              </tr>
-            </thead>
-            <tbody>
-              {found.sites.slice(0, LISTED).map((site, at) => (
-                <tr key={at}>
-                  <td>{site.name}</td>
-                  <td>
-                    {site.file ? (
-                      <button
-                        type="button"
-                        class="link"
-                        title={`${site.caller} ${site.file}:${site.line}: show the source`}
-                        onClick={() => navigate("tree", { location, file: site.file, line: site.line || null, node: null })}
-                      >
-                        {baseName(site.file)}:{site.line}
-                      </button>
-                    ) : (
-                      site.caller || <span class="dim">not known</span>
-                    )}
-                  </td>
-                  <td class="number">{formatQuantity(site.value, found.unit)}</td>
-                  <td class="number">{site.calls === null ? "" : formatNumber(site.calls)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <CallSiteTable
+            sites={found.sites.slice(0, LISTED)}
+            timeOf={(site) => formatQuantity(site.value, found.unit)}
+            onSource={(site) => navigate("tree", { location, file: site.file, line: site.line || null, node: null })}
+          />
         </>
       )}
     </div>
