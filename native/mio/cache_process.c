@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 unsigned int gn_cache_process;
+__thread volatile unsigned int gn_calls_entered;
 
 static void begin_child(void)
 {

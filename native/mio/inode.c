@@ -1,9 +1,9 @@
 #include "inode.h"
 
 #include "cache_process.h"
+#include "mio_heap.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gn_inode *first;
@@ -26,7 +26,7 @@ struct gn_inode *gn_inode_open(const struct stat *status)
 	if (inode) {
 		inode->users++;
 	} else {
-		inode = calloc(1, sizeof(*inode));
+		inode = gn_mio_heap_take(sizeof(*inode));
 		if (inode) {
 			inode->device = status->st_dev;
 			inode->number = status->st_ino;
@@ -48,7 +48,7 @@ void gn_inode_close(struct gn_inode *inode)
 		while (*link != inode)
 			link = &(*link)->next;
 		*link = inode->next;
-		free(inode);
+		gn_mio_heap_give(inode);
 	}
 	pthread_mutex_unlock(&lock);
 }

@@ -2,8 +2,9 @@
 
 #include <stdalign.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "mio_heap.h"
 
 struct gn_mio_block {
 	struct gn_mio_block *before;
@@ -16,7 +17,7 @@ void *gn_mio_memory_take(struct gn_mio_memory *memory, size_t bytes)
 
 	if (bytes > SIZE_MAX - sizeof(*block))
 		return NULL;
-	block = calloc(1, sizeof(*block) + bytes);
+	block = gn_mio_heap_take(sizeof(*block) + bytes);
 	if (!block)
 		return NULL;
 	block->before = memory->last;
@@ -39,6 +40,6 @@ void gn_mio_memory_free(struct gn_mio_memory *memory)
 		struct gn_mio_block *block = memory->last;
 
 		memory->last = block->before;
-		free(block);
+		gn_mio_heap_give(block);
 	}
 }

@@ -4,13 +4,13 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "descriptor.h"
 #include "file_signals.h"
 #include "mio_debug.h"
 #include "mio_header.h"
+#include "mio_heap.h"
 #include "mio_text.h"
 #include "stderr_line.h"
 #include "system_calls.h"
@@ -146,7 +146,7 @@ static struct gn_mio_sink *sink_of(const char *name)
 		sink = sink->next;
 	if (sink)
 		return sink;
-	sink = malloc(sizeof(*sink) + bytes);
+	sink = gn_mio_heap_take(sizeof(*sink) + bytes);
 	if (!sink)
 		return NULL;
 	*sink = (struct gn_mio_sink){.next = sinks, .fd = -1};
@@ -159,7 +159,7 @@ static struct gn_mio_sink *sink_of(const char *name)
 
 struct gn_mio_output *gn_mio_output_begin(const char *name)
 {
-	struct gn_mio_output *output = calloc(1, sizeof(*output));
+	struct gn_mio_output *output = gn_mio_heap_take(sizeof(*output));
 
 	if (!output)
 		return NULL;
@@ -170,7 +170,7 @@ struct gn_mio_output *gn_mio_output_begin(const char *name)
 	pthread_mutex_unlock(&lock);
 	if (output->sink)
 		return output;
-	free(output);
+	gn_mio_heap_give(output);
 	return NULL;
 }
 
@@ -188,7 +188,7 @@ static void write_head(struct gn_mio_sink *sink, bool has_time)
 	if (head.used)
 		write_text(sink, head.text, head.used);
 	sink->has_header = true;
-	free(head.text);
+	gn_mio_heap_give(head.text);
 }
 
 void gn_mio_output_end(struct gn_mio_output *output)
@@ -201,8 +201,8 @@ void gn_mio_output_end(struct gn_mio_output *output)
 		write_text(output->sink, output->text, output->used);
 		pthread_mutex_unlock(&lock);
 	}
-	free(output->text);
-	free(output);
+	gn_mio_heap_give(output->text);
+	gn_mio_heap_give(output);
 }
 
 void gn_mio_output_create(const char *name)
@@ -214,5 +214,5 @@ void gn_mio_output_create(const char *name)
 	pthread_mutex_lock(&lock);
 	write_head(output->sink, false);
 	pthread_mutex_unlock(&lock);
-	free(output);
+	gn_mio_heap_give(output);
 }

@@ -2,9 +2,9 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "mio_heap.h"
 #include "mio_output.h"
 
 /* Each layer knows its stack, which the interface of modules does not have. */
@@ -78,7 +78,7 @@ static int copy_file(struct gn_mio_stack *stack, const struct gn_mio_open *file)
 static void destroy(struct gn_mio_stack *stack)
 {
 	gn_mio_memory_free(&stack->memory);
-	free(stack);
+	gn_mio_heap_give(stack);
 }
 
 /* A layer may have filled the descriptor in without anything being open. */
@@ -103,7 +103,7 @@ static int open_layers(struct gn_mio_stack *stack, const struct gn_mio_list *lis
 int gn_mio_stack_open(struct gn_mio_stack **stack, const struct gn_mio_list *list,
 		      const struct gn_mio_open *file)
 {
-	struct gn_mio_stack *opened = calloc(1, sizeof(*opened));
+	struct gn_mio_stack *opened = gn_mio_heap_take(sizeof(*opened));
 	int result;
 
 	if (!opened)

@@ -3,7 +3,8 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "mio_heap.h"
 
 /* A report that is longer ends there. */
 #define REPORT_BYTES_MAX ((size_t)1 << 22)
@@ -19,7 +20,7 @@ static bool make_room(struct gn_mio_output *output, size_t bytes)
 		size *= 2;
 	if (size == output->size)
 		return true;
-	text = realloc(output->text, size);
+	text = gn_mio_heap_resize(output->text, size);
 	if (!text)
 		return false;
 	output->text = text;

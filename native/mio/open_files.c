@@ -2,10 +2,11 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "cache_process.h"
+#include "mio_heap.h"
 #include "own_calls.h"
 #include "system_calls.h"
 
@@ -71,17 +72,15 @@ int gn_mio_file_next(int fd)
  * signals. It is told before a lock is taken and after it is given back, as a signal may come
  * between: a mutex that knows its owner would not see that.
  */
-static __thread struct {
-	const struct gn_mio_file *volatile file[HELD_MOST];
-	volatile unsigned int n;
-} held __attribute__((tls_model("initial-exec")));
+static __thread const struct gn_mio_file *volatile held[HELD_MOST]
+	__attribute__((tls_model("initial-exec")));
 
 static bool is_mine(const struct gn_mio_file *file)
 {
-	const unsigned int n = held.n;
+	const unsigned int n = gn_calls_entered;
 
 	for (unsigned int i = 0; i < n; i++)
-		if (held.file[i] == file)
+		if (held[i] == file)
 			return true;
 	/* Handlers that never returned. */
 	return n == HELD_MOST;
@@ -89,18 +88,18 @@ static bool is_mine(const struct gn_mio_file *file)
 
 static void hold(const struct gn_mio_file *file)
 {
-	const unsigned int i = held.n;
+	const unsigned int i = gn_calls_entered;
 
-	held.n = i + 1;
-	held.file[i] = file;
+	gn_calls_entered = i + 1;
+	held[i] = file;
 }
 
 static void let_go(void)
 {
-	const unsigned int i = held.n - 1;
+	const unsigned int i = gn_calls_entered - 1;
 
-	held.file[i] = NULL;
-	held.n = i;
+	held[i] = NULL;
+	gn_calls_entered = i;
 }
 
 /* Of the C library, since 2.32; others have none. */
@@ -313,7 +312,7 @@ static struct gn_mio_file *take_file(void)
 		file = file->next;
 	if (file)
 		return file;
-	file = calloc(1, sizeof(*file));
+	file = gn_mio_heap_take(sizeof(*file));
 	if (!file)
 		return NULL;
 	pthread_mutex_init(&file->lock, NULL);

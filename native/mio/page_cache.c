@@ -1,11 +1,11 @@
 #include "page_cache.h"
 
 #include "cache_process.h"
+#include "mio_heap.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 struct gn_cached_file {
@@ -46,20 +46,20 @@ static void release(struct gn_page_cache *cache)
 
 	for (struct gn_cached_file *file = cache->files; file; file = next) {
 		next = file->next;
-		free(file);
+		gn_mio_heap_give(file);
 	}
 	if (cache->data)
 		munmap(cache->data, cache->n_pages * cache->page_bytes);
 	pthread_mutex_destroy(&cache->lock);
-	free(cache->bucket);
-	free(cache->page);
-	free(cache);
+	gn_mio_heap_give(cache->bucket);
+	gn_mio_heap_give(cache->page);
+	gn_mio_heap_give(cache);
 }
 
 static struct gn_page_cache *create(int number, size_t cache_bytes, size_t page_bytes)
 {
 	const int before = errno;
-	struct gn_page_cache *cache = calloc(1, sizeof(*cache));
+	struct gn_page_cache *cache = gn_mio_heap_take(sizeof(*cache));
 
 	if (!cache)
 		goto out;
@@ -72,8 +72,8 @@ static struct gn_page_cache *create(int number, size_t cache_bytes, size_t page_
 	cache->buckets = 1;
 	while (cache->buckets < cache->n_pages)
 		cache->buckets *= 2;
-	cache->bucket = calloc(cache->buckets, sizeof(*cache->bucket));
-	cache->page = calloc(cache->n_pages, sizeof(*cache->page));
+	cache->bucket = gn_mio_heap_take(cache->buckets * sizeof(*cache->bucket));
+	cache->page = gn_mio_heap_take(cache->n_pages * sizeof(*cache->page));
 	cache->data = mmap(NULL, cache->n_pages * page_bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (cache->data == MAP_FAILED)
@@ -187,13 +187,13 @@ struct gn_cached_file *gn_page_cache_open_file(struct gn_page_cache *cache,
 			struct gn_cached_file *unused = *link;
 
 			*link = unused->next;
-			free(unused);
+			gn_mio_heap_give(unused);
 			continue;
 		}
 		link = &(*link)->next;
 	}
 	if (!file) {
-		file = calloc(1, sizeof(*file));
+		file = gn_mio_heap_take(sizeof(*file));
 		if (!file)
 			goto out;
 		file->device = status->st_dev;
@@ -227,6 +227,11 @@ int gn_page_cache_holds(const struct gn_cached_file *file)
 uint64_t gn_page_cache_epoch(const struct gn_cached_file *file)
 {
 	return atomic_load(&file->epoch);
+}
+
+void gn_page_cache_outdate(struct gn_cached_file *file)
+{
+	atomic_fetch_add(&file->epoch, 1);
 }
 
 int gn_page_cache_check(struct gn_page_cache *cache, struct gn_cached_file *file,

@@ -63,6 +63,8 @@ struct gn_page *gn_page_cache_find(struct gn_page_cache *cache, const struct gn_
 struct gn_page *gn_page_cache_take(struct gn_page_cache *cache);
 /* Grows whenever what is being read may be old by now. */
 uint64_t gn_page_cache_epoch(const struct gn_cached_file *file);
+/* A later epoch begins. */
+void gn_page_cache_outdate(struct gn_cached_file *file);
 /*
  * The page holds `valid` bytes at `start`, read in this epoch: in a later one, or if valid is 0, it
  * stays nobody's. Returns whether it is the file's.

@@ -77,6 +77,7 @@ struct gn_pf {
 int64_t gn_pf_clock(void);
 /* Compares the file with what it was; what is held is dropped if it is another. Returns whether. */
 int gn_pf_check(struct gn_pf *pf);
+/* What is held is dropped: at the next read, if a call was come over that may hold locks. */
 void gn_pf_forget(struct gn_pf *pf);
 ssize_t gn_pf_read(struct gn_mio_layer *layer, void *to, size_t bytes, int64_t offset);
 ssize_t gn_pf_write(struct gn_mio_layer *layer, const void *from, size_t bytes, int64_t offset);

@@ -30,6 +30,11 @@ int gn_pf_status(struct gn_pf *pf, struct stat *status)
 void gn_pf_forget(struct gn_pf *pf)
 {
 	pf->page = NULL;
+	if (gn_is_over_a_call()) {
+		atomic_fetch_add(&pf->inode->writes, 1);
+		gn_page_cache_outdate(pf->file);
+		return;
+	}
 	gn_page_cache_forget(pf->cache, pf->file);
 	gn_prefetch_forget(&pf->prefetch, 0, -1);
 	pf->count.drops++;
@@ -251,6 +256,8 @@ static ssize_t read_slowly(struct gn_pf *pf, void *to, size_t bytes, int64_t off
 {
 	ssize_t n;
 
+	if (gn_is_over_a_call())
+		return gn_mio_below_read(pf->layer, to, bytes, offset);
 	if (!pf->is_aside && pf->process != gn_cache_process)
 		begin_in_child(pf);
 	if (pf->is_aside || !pf->may_read || offset < 0 || offset > MOST_OFFSET || !bytes ||
@@ -285,7 +292,7 @@ static void set_stamp(struct gn_pf *pf)
 {
 	struct stat status;
 
-	if (gn_pf_status(pf, &status))
+	if (gn_is_over_a_call() || gn_pf_status(pf, &status))
 		return;
 	pf->stamp = gn_stamp_of(&status);
 	gn_page_cache_set_stamp(pf->cache, pf->file, &pf->stamp);
@@ -300,6 +307,15 @@ static void count_write(struct gn_pf *pf)
 		pf->writes_seen = before + 1;
 }
 
+static ssize_t write_over_a_call(struct gn_pf *pf, const void *from, size_t bytes, int64_t offset)
+{
+	const ssize_t n = gn_mio_below_write(pf->layer, from, bytes, offset);
+
+	if (!pf->is_aside && pf->process == gn_cache_process)
+		gn_pf_forget(pf);
+	return n;
+}
+
 ssize_t gn_pf_write(struct gn_mio_layer *layer, const void *from, size_t bytes, int64_t offset)
 {
 	struct gn_pf *pf = layer->state;
@@ -307,6 +323,8 @@ ssize_t gn_pf_write(struct gn_mio_layer *layer, const void *from, size_t bytes, 
 	int is_holding;
 	ssize_t n;
 
+	if (gn_is_over_a_call())
+		return write_over_a_call(pf, from, bytes, offset);
 	if (!pf->is_aside && pf->process != gn_cache_process)
 		begin_in_child(pf);
 	if (pf->is_aside)

@@ -17,6 +17,8 @@
 
 #include "host_name.h"
 #include "mapped_file.h"
+#include "mio_heap.h"
+#include "signal_shield.h"
 #include "stderr_line.h"
 #include "system_calls.h"
 
@@ -176,7 +178,7 @@ struct gn_mio_events *gn_mio_events_of(const char *name)
 	for (events = all; events && strcmp(events->name, name);)
 		events = events->next;
 	if (!events) {
-		events = calloc(1, sizeof(*events) + strlen(name) + 1);
+		events = gn_mio_heap_take(sizeof(*events) + strlen(name) + 1);
 		if (events) {
 			strcpy(events->name, name);
 			events->next = all;
@@ -192,13 +194,16 @@ struct gn_mio_events *gn_mio_events_of(const char *name)
 static struct gn_mio_events_header *header_of(struct gn_mio_events *events)
 {
 	struct gn_mio_events_header *header = atomic_load(&events->header);
+	struct gn_signal_shield shield;
 
 	if (header)
 		return header;
+	gn_signal_shield_begin(&shield);
 	pthread_mutex_lock(&lock);
 	if (!atomic_load(&events->header) && !events->is_given_up)
 		open_file(events);
 	pthread_mutex_unlock(&lock);
+	gn_signal_shield_end(&shield);
 	return atomic_load(&events->header);
 }
 

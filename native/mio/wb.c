@@ -4,8 +4,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "mio_heap.h"
 
 #define KIB INT64_C(1024)
 
@@ -145,12 +146,8 @@ static ssize_t write_slowly(struct gn_mio_layer *layer, struct wb *wb, const voi
 	error = flush_and_tell(layer);
 	if (error)
 		return error;
-	if (!wb->buffer) {
-		const int before = errno;
-
-		wb->buffer = malloc(wb->size);
-		errno = before;
-	}
+	if (!wb->buffer)
+		wb->buffer = gn_mio_heap_take(wb->size);
 	if (!wb->buffer || bytes > wb->size / 2 || offset < 0 || !bytes ||
 	    offset > INT64_MAX - (int64_t)wb->size)
 		return gn_mio_below_write(layer, from, bytes, offset);
@@ -256,7 +253,7 @@ static int wb_close(struct gn_mio_layer *layer)
 	int error = flush_and_tell(layer);
 	int below = gn_mio_below_close(layer);
 
-	free(wb->buffer);
+	gn_mio_heap_give(wb->buffer);
 	wb->buffer = NULL;
 	return error ? error : below;
 }

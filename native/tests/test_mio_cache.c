@@ -1,5 +1,6 @@
 /* `pf` and `wb` where something is different than hoped: errors, short requests, forks, threads,
  * changes by others. */
+#include "cache_process.h"
 #include "check.h"
 #include "mio_layer_for_tests.h"
 #include "pf.h"
@@ -453,6 +454,31 @@ static void a_kill_takes_the_buffer_at_most(void)
 	unlink(path);
 }
 
+/* A call that a handler's came over may hold the cache's lock: it is not asked for. */
+static void a_call_over_another_leaves_the_cache_alone(void)
+{
+	struct mio_stack first, second;
+	char text[16] = "";
+
+	create_file(FILE_BYTES);
+	open_pf(&first, NULL);
+	open_pf(&second, NULL);
+	check_read(&first, 16, 4096);
+	gn_calls_entered = 2;
+	check_read(&second, 16, 4096);
+	check_read(&second, 16, 4096 + 16);
+	CHECK_EQ(second.reads, 2);
+	CHECK_EQ(stack_write(&second, "by the handler", 14, 4096), 14);
+	gn_calls_entered = 0;
+	CHECK_EQ(stack_read(&first, text, 14, 4096), 14);
+	CHECK(!strcmp(text, "by the handler"));
+	CHECK_EQ(stack_read(&second, text, 14, 4096), 14);
+	CHECK(!strcmp(text, "by the handler"));
+	CHECK_EQ(stack_close(&first), 0);
+	CHECK_EQ(stack_close(&second), 0);
+	unlink(path);
+}
+
 int main(void)
 {
 	RUN(reads_are_served_from_pages);
@@ -465,6 +491,7 @@ int main(void)
 	RUN(threads_have_descriptors_of_their_own);
 	RUN(threads_block_signals_and_end);
 	RUN(a_child_has_its_own);
+	RUN(a_call_over_another_leaves_the_cache_alone);
 	RUN(another_file_by_the_number);
 	RUN(threads_share_a_cache);
 	RUN(a_delayed_error_is_told_once);
