@@ -58,7 +58,7 @@ read: they are counted.
   start the program;
 - system calls that are made without the C library's functions: by `syscall(2)`, of static programs
   and of Go;
-- io_uring;
+- requests of io_uring, but for their number;
 - characters that `getc` and `putc` move as macros, in programs that were compiled with such;
 - reads of memory that a file is mapped to. The report has the pages that were fetched for them.
 

@@ -168,6 +168,18 @@ def twin(event: Event, others: Iterable[Event]) -> Event | None:
     return None
 
 
+def tracepoint_number(name: str) -> int:
+    """Return the number of a tracepoint; 0 where there is none, or this user may not have it."""
+    try:
+        resolution = resolve([name])
+    except EventNameError:
+        return 0
+    if resolution.unavailable:
+        return 0
+    (term,) = resolution.events[0].spec.terms
+    return int(term.encoding.config)
+
+
 def _letters(name: str) -> str:
     return name[len(modifiers(name)[0]) :]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from gnomon.errors import ObserverError
 from gnomon.io.module_files import DEFAULTS, FILES, ModuleFiles, of_environment
 from gnomon.io.trace_options import TRACE_MB
+from gnomon.io.uring_counter import UringCounter
 from gnomon.launch import preloads
 from gnomon.launch.observer import Observer
 
@@ -49,6 +50,8 @@ class IoObserver(Observer):
         if why and execution.is_asked:
             raise ObserverError(f"io: {why}")
         self._is_used = not why
+        self._folder = execution.folder
+        self._uring = UringCounter()
         own = execution.options
         megabytes = own["trace-mb"] or (TRACE_MB if own["trace"] else 0)
         self._trace_bytes = megabytes << 20
@@ -68,3 +71,17 @@ class IoObserver(Observer):
     def preloads(self) -> Sequence[str]:
         """Return the library."""
         return (str(_LIBRARY),) if self._is_used else ()
+
+    def attach(self, pid: int) -> None:
+        """Count the requests of io_uring, where that is allowed and disturbs no other observer."""
+        if self.may_inherit:
+            self._uring.attach(pid)
+
+    def finish(self) -> None:
+        """Leave these counts for `collect`, unless the program removed the folder."""
+        if self._folder.is_dir():
+            self._uring.finish(self._folder)
+
+    def close(self) -> None:
+        """Give back the descriptors."""
+        self._uring.close()

@@ -17,6 +17,7 @@ from gnomon.io.io_values import (
     total,
 )
 from gnomon.io.mpi_io_sums import MpiIoSums
+from gnomon.io.uring_counter import READS, REQUESTS, UNSEEN, WRITES
 from gnomon.measurement.size_classes import size_order
 from gnomon.store.call_sums import CALLS, IS_VALUE, NS, VALUE, CallSums, sql_texts
 from gnomon.store.site_places import described
@@ -293,15 +294,21 @@ class IoSums(CallSums):
             stream_read=moved["read", True],
             stream_written=moved["write", True],
             stream_calls=stream_calls,
-            with_modules=self._with_modules(),
+            with_modules=int(self._fact("with_modules") or 0),
+            uring_requests=_of_one(self._uring(REQUESTS), n),
+            uring_reads=(self._uring(READS) or 0) / n,
+            uring_writes=(self._uring(WRITES) or 0) / n,
         )
 
-    def _with_modules(self) -> int:
-        """Return how many processes had modules of MIO, as the run's head says."""
+    def _uring(self, name: str) -> int | None:
+        return None if self._fact(UNSEEN) else self._fact(name)
+
+    def _fact(self, name: str) -> int | None:
+        """Return a number about the measuring, as the run's head has it."""
         facts = self._run.head.get("facts")
         own = facts.get("io") if isinstance(facts, dict) else None
-        said = own.get("with_modules") if isinstance(own, dict) else None
-        return said if isinstance(said, int) else 0
+        said = own.get(name) if isinstance(own, dict) else None
+        return said if isinstance(said, int) else None
 
     def _moved(self) -> tuple[dict[tuple[str, bool], float], float]:
         """Return bytes by direction and whether through stdio, and calls that fill its buffers."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gnomon.io import io_metrics
 from gnomon.io.io_events import EventFiles
 from gnomon.io.io_rows import MEASURES, NO_FILE, ProcessRows, file_names, number_pairs
+from gnomon.io.uring_counter import counts_in
 from gnomon.measurement.call_rows import TableParts, metrics_table, whole
 from gnomon.measurement.call_sites import CallSites, SiteKinds
 from gnomon.measurement.totals_processes import TotalsProcess, notes, processes_of, site_tables
@@ -50,6 +51,7 @@ def collect(folder: Path) -> Collected:
     if ordered:
         facts["processes"] = len(ordered)
     facts.update(_event_facts(events))
+    facts.update(counts_in(folder))
     said = (*warnings, *events.warnings, *notes("io", ordered), *events.notes(ordered))
     return Collected(_tables(ordered, sites, files, events), missing, said, dict(facts))
 

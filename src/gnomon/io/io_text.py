@@ -245,12 +245,12 @@ def coverage_lines(coverage: Coverage, width: int) -> list[str]:
             f"program's: the kernel counted {_bytes_of(coverage.kernel_read)} read, "
             f"{_bytes_of(coverage.kernel_written)} written"
         )
-    elif coverage.is_complete is None:
+    elif not coverage.counted:
         text = (
             "coverage: not known, as every process was killed, or ended without exit(3): the "
             "kernel's counts are read at the end"
         )
-    elif coverage.is_complete:
+    elif not coverage.is_short:
         text = (
             "coverage: the calls seen account for what the kernel counted: "
             f"{_bytes_of(coverage.kernel_read)} read, {_bytes_of(coverage.kernel_written)} written"
@@ -259,7 +259,18 @@ def coverage_lines(coverage: Coverage, width: int) -> list[str]:
         text = (
             f"coverage: the kernel counted {_bytes_of(coverage.unseen_read)} read and "
             f"{_bytes_of(coverage.unseen_written)} written that no call was seen to move: by "
-            "system calls without the C library, io_uring, or what the C library does itself"
+            "system calls without the C library, or what the C library does itself"
+        )
+    if coverage.uring_requests:
+        text += (
+            f"; io_uring: {number(rounded(coverage.uring_requests))} requests "
+            f"({number(rounded(coverage.uring_reads))} reads, "
+            f"{number(rounded(coverage.uring_writes))} writes), whose files and bytes are not known"
+        )
+    elif coverage.is_countable and coverage.uring_requests is None:
+        text += (
+            "; requests of io_uring were not counted: gnomon io does, where this user may have "
+            "the event io_uring:io_uring_submit_req"
         )
     if coverage.major_faults:
         text += f"; mapped files: {number(rounded(coverage.major_faults))} pages were fetched"

@@ -182,6 +182,9 @@ class Coverage(NamedTuple):
         stream_calls: reads and seeks of streams, each of which may read a buffer.
         is_countable: the run has counts of the kernel at all.
         with_modules: processes with modules of MIO, which move bytes in requests of their own.
+        uring_requests: of io_uring, None where they could not be counted.
+        uring_reads: of these, those that read.
+        uring_writes: those that wrote.
     """
 
     counted: int
@@ -198,6 +201,9 @@ class Coverage(NamedTuple):
     stream_calls: float
     is_countable: bool
     with_modules: int
+    uring_requests: float | None
+    uring_reads: float
+    uring_writes: float
 
     @property
     def unseen_read(self) -> float:
@@ -213,9 +219,16 @@ class Coverage(NamedTuple):
     @property
     def is_complete(self) -> bool | None:
         """Whether calls that were seen account for the kernel's counts; None: those are unknown."""
+        if self.uring_reads or self.uring_writes:
+            return False
         if not self.counted or self.with_modules:
             return None
-        return not any(
+        return not self.is_short
+
+    @property
+    def is_short(self) -> bool:
+        """Whether calls that were seen moved less than the kernel counted."""
+        return any(
             unseen > max(_UNSEEN_LEAST, _UNSEEN_SHARE * whole)
             for unseen, whole in (
                 (self.unseen_read, self.kernel_read), (self.unseen_written, self.kernel_written),

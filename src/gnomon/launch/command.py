@@ -44,10 +44,12 @@ def execute(command: Sequence[str], observers: Sequence[Observer]) -> ProcessRes
         target = observed(command, observers)
         pid, gate = spawn(target, signals)
         signals.forward_to(pid)
-        if all(observer.watches_orphans for observer in observers):
+        may_inherit = all(observer.watches_orphans for observer in observers)
+        if may_inherit:
             orphans.watch(pid)
         try:
             for observer in observers:
+                observer.may_inherit = may_inherit
                 _attach(observer, pid)
         except BaseException:
             signals.forward_to(None)

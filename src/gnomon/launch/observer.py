@@ -24,6 +24,8 @@ class Observer:
             that they inherit. Not where they are not observed, or where threads are told apart by
             `inherit_stat`: the kernel exchanges the counts of two threads' events one by one, in
             the order of their lists, and no other event may be among them.
+        may_inherit: whether it may have processes inherit events of its own: every observer of the
+            execution watches orphans. Set by `execute`.
         leaves_a_file: every process that loads its libraries leaves one, so that none at all means
             that none loaded them.
         failure: why it stopped observing while the program ran; set by `execute`. An observer that
@@ -33,6 +35,7 @@ class Observer:
 
     name = ""
     watches_orphans = True
+    may_inherit = True
     leaves_a_file = True
     failure: Exception | None = None
     preloads_first = False

@@ -70,8 +70,4 @@ def telling(event: SampledEvent) -> SampledEvent:
 
 def waking() -> int:
     """Return the number of the tracepoint of wake-ups; 0 where this user may not have it."""
-    resolution = event_resolver.resolve([_WAKING])
-    if resolution.unavailable:
-        return 0
-    (term,) = resolution.events[0].spec.terms
-    return int(term.encoding.config)
+    return event_resolver.tracepoint_number(_WAKING)

@@ -33,8 +33,8 @@ examples:
   gnomon io --advise calls
 
 Then: gnomon report NAME io, gnomon view NAME. After a kill: gnomon repair NAME.
-Not seen: static programs, system calls made without the C library, io_uring. The report says
-where the kernel counted more bytes than calls were seen to move."""
+Not seen: static programs, system calls made without the C library. The report says where the
+kernel counted more bytes than calls were seen to move, and how many requests io_uring had."""
 _ADVICE_OPTIONS = {
     "scratch": "--scratch", "pauses": "--pauses", "cold": "--cold", "as_json": "--json",
 }  # fmt: skip
