@@ -94,7 +94,7 @@ def _with_modules(call: Call) -> list[str]:
     plain = _invocation(call)
     if not (call.shows or call.modules or call.settles):
         return plain
-    has = "__builtin_expect(gn_io_has_modules, 0)"
+    has = "gn_io_asks_modules()"
     lines = [f"\tint settled[{max(len(call.settles), 1)}] = {{0}};", f"\tif ({has}) {{"]
     if call.shows:
         lines.append(f"\t\t{call.shows};")

@@ -49,6 +49,15 @@ void gn_attr_init(struct perf_event_attr *attr, const struct gn_event_spec *spec
 		attr->watermark = spec->watermark != 0;
 		attr->wakeup_events = spec->watermark ? spec->watermark : 1;
 	}
+	if (flags & GN_ADDRESS_RECORDS) {
+		attr->sample_period = 1;
+		attr->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
+		attr->mmap = attr->mmap_data = attr->mmap2 = 1;
+		attr->task = attr->comm = attr->comm_exec = 1;
+		attr->sample_id_all = 1;
+		attr->watermark = 1;
+		attr->wakeup_watermark = 1u << 13;
+	}
 	/* One event of a group is enough to carry them, and only a dummy should: it counts nothing.
 	 */
 	if ((flags & GN_TASK_RECORDS) && spec->type == PERF_TYPE_SOFTWARE &&

@@ -22,7 +22,7 @@ uint32_t gn_io_generation;
 
 /* Until there is a page that forks clear. */
 static struct gn_io_process no_process;
-__thread int gn_io_is_own;
+__thread int gn_io_is_own, gn_io_is_at_work;
 static struct gn_totals_plan plan = {.capability = "io"};
 static pid_t opener;
 
@@ -30,6 +30,7 @@ void gn_io_work_begin(struct gn_io_work *work)
 {
 	gn_signal_shield_begin(&work->shield);
 	gn_io_is_own++;
+	gn_io_is_at_work++;
 	/* Its calls then ask gn_io_thread_begin(). */
 	work->thread = gn_io_here;
 	if (work->thread)
@@ -40,6 +41,7 @@ void gn_io_work_end(struct gn_io_work *work)
 {
 	if (work->thread)
 		work->thread->is_busy--;
+	gn_io_is_at_work--;
 	gn_io_is_own--;
 	gn_signal_shield_end(&work->shield);
 }

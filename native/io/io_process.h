@@ -73,6 +73,9 @@ struct gn_io_work {
 	struct gn_io_thread *thread;
 };
 
+/* Within such work, of this thread. */
+extern __thread int gn_io_is_at_work __attribute__((tls_model("initial-exec")));
+
 /* The same without a look at signals: what handlers call meanwhile is not recorded. */
 extern __thread int gn_io_is_own __attribute__((tls_model("initial-exec")));
 

@@ -2,8 +2,17 @@
 #ifndef GNOMON_IO_MODULE_PROCESS_H
 #define GNOMON_IO_MODULE_PROCESS_H
 
-/* MIO_FILES has a rule. Wrappers ask for modules only where it is set. */
+#include "io_process.h"
+
+/* MIO_FILES has a rule. */
 extern int gn_io_has_modules;
+
+/* Whether a wrapper is to ask for modules: not for calls of ours, as of the files that we write,
+ * while locks are held that a module's call may wait for. */
+static inline int gn_io_asks_modules(void)
+{
+	return __builtin_expect(gn_io_has_modules, 0) && !gn_io_is_at_work;
+}
 
 /* Before another program is executed in a child, which may get any of the descriptors; in this
  * process; and when that ends at once. */

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 
 #include "mio_intermediate.h"
 #include "mio_output.h"
@@ -9,9 +10,17 @@
 #include "system_calls.h"
 #include "trace_events.h"
 
+/* Of the thread that forks. */
+static __thread sigset_t mask __attribute__((tls_model("initial-exec")));
+
 /* A file that another thread is at stays as it is here, and is unknown to layers in the child. */
 static void before_fork(void)
 {
+	sigset_t all;
+
+	/* A handler over the fork may call something of a file that is locked for it. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &mask);
 	gn_mio_output_create(NULL);
 	gn_mio_files_lock_table();
 	for (struct gn_mio_file *file = gn_mio_files_first(); file; file = file->next) {
@@ -29,6 +38,7 @@ static void after_fork(void)
 		if (file->is_held_for_fork)
 			pthread_mutex_unlock(&file->lock);
 	gn_mio_files_unlock_table();
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
 static void in_child(void)
@@ -37,6 +47,7 @@ static void in_child(void)
 	gn_mio_events_forked();
 	gn_mio_intermediate_forked();
 	gn_mio_files_forked();
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
 void gn_mio_files_begin(void)

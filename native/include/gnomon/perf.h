@@ -52,6 +52,8 @@ enum gn_open_flags {
 	GN_INDEPENDENT = 1u << 9,
 	/* The pid is a descriptor of a cgroup's folder: what runs in it, on the given CPU. */
 	GN_CGROUP = 1u << 10,
+	/* Each event with its address goes into the ring buffer, and so do mappings and tasks. */
+	GN_ADDRESS_RECORDS = 1u << 11,
 };
 
 struct gn_event_spec {

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gnomon.errors import ObserverError
+from gnomon.io.fault_counter import FaultCounter
 from gnomon.io.module_files import DEFAULTS, FILES, ModuleFiles, of_environment
 from gnomon.io.trace_options import TRACE_MB
 from gnomon.io.uring_counter import UringCounter
@@ -51,7 +52,7 @@ class IoObserver(Observer):
             raise ObserverError(f"io: {why}")
         self._is_used = not why
         self._folder = execution.folder
-        self._uring = UringCounter()
+        self._uring, self._faults = UringCounter(), FaultCounter()
         own = execution.options
         megabytes = own["trace-mb"] or (TRACE_MB if own["trace"] else 0)
         self._trace_bytes = megabytes << 20
@@ -73,15 +74,29 @@ class IoObserver(Observer):
         return (str(_LIBRARY),) if self._is_used else ()
 
     def attach(self, pid: int) -> None:
-        """Count the requests of io_uring, where that is allowed and disturbs no other observer."""
+        """Count what no library sees, where that is allowed and disturbs no other observer."""
         if self.may_inherit:
             self._uring.attach(pid)
+            self._faults.attach(pid)
+
+    def descriptors(self) -> Sequence[int]:
+        """Return those of page faults."""
+        return self._faults.descriptors()
+
+    def due_ms(self) -> float | None:
+        """Return in how many milliseconds their records are to be taken."""
+        return self._faults.due_ms()
+
+    def drain(self) -> None:
+        """Take the records of page faults."""
+        self._faults.drain()
 
     def finish(self) -> None:
-        """Leave these counts for `collect`, unless the program removed the folder."""
-        if self._folder.is_dir():
-            self._uring.finish(self._folder)
+        """Leave the counts for `collect`."""
+        self._uring.finish(self._folder)
+        self._faults.finish(self._folder)
 
     def close(self) -> None:
         """Give back the descriptors."""
         self._uring.close()
+        self._faults.close()

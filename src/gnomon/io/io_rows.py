@@ -70,6 +70,10 @@ MEASURES = (
     Measure(io_metrics.DEVICE_WRITTEN, "bytes", "sent to storage, as the kernel counts"),
     Measure(io_metrics.MAJOR_FAULTS, "", "pages that were fetched when they were touched"),
 )  # fmt: skip
+FETCHED_MEASURE = Measure(
+    io_metrics.FETCHED, "", "pages of mapped files that were fetched when they were touched"
+)
+"""Behind the others, in runs in which these were counted."""
 (_TIME, _ASKED, _DELIVERED, _FAILURES, _LONGEST, _TIME_BY_FILE, _ASKED_BY_FILE, _DELIVERED_BY_FILE,
  _FAILURES_BY_FILE, _TIME_BY_SIZE, _BYTES_BY_SIZE, _CALLS_BY_FILE_SIZE, _FORWARD, _FORWARD_BYTES,
  _BACKWARD, _BACKWARD_BYTES, _UNALIGNED, _END, _OPENS, _FILE_BYTES, _APPENDED, _DIRECT,
@@ -93,6 +97,11 @@ def number_pairs(sites: CallSites, file: TotalsFile) -> None:
     """Have paths made for what a file has by file beside its sites."""
     _accesses(sites, file)
     _sizes(sites, file)
+
+
+def number_fetched(sites: CallSites, fetched: Mapping[str, int]) -> NDArray[np.int64]:
+    """Have paths made for pages of mapped files, by path."""
+    return sites.number_pairs(io_metrics.ACCESS, [(path, READS) for path in fetched])
 
 
 def _accesses(sites: CallSites, file: TotalsFile) -> NDArray[np.int64]:
@@ -167,6 +176,12 @@ class ProcessRows:
         for metric, bit in zip(_HOW_OPENED, HOW_OPENED.values(), strict=True):
             is_so = opened & bit > 0
             rows.add_greatest(metric, paths[is_so], np.ones(int(is_so.sum())))
+
+    def add_fetched(self, fetched: Mapping[str, int]) -> None:
+        """Add pages of mapped files by path, of which `number_fetched` was told."""
+        numbers = number_fetched(self._sites, fetched)
+        paths = self._sites.of_pairs(io_metrics.ACCESS, numbers)
+        self._rows.add(len(MEASURES), paths, np.array(list(fetched.values()), np.float64))
 
     def _add_kernel(self, file: TotalsFile) -> None:
         """Add what the kernel counted from the first call to the end, where both are known."""

@@ -125,7 +125,7 @@ class IoSums(CallSums):
     def _accesses(self) -> dict[tuple[str, str], Access]:
         n = self.executions
         sums = (names.FORWARD, names.FORWARD_BYTES, names.BACKWARD, names.BACKWARD_BYTES,
-                names.UNALIGNED, names.OPENS)  # fmt: skip
+                names.UNALIGNED, names.OPENS, names.FETCHED)  # fmt: skip
         most = (names.END, names.FILE_BYTES)
         greatest = ", ".join(
             f"COALESCE(MAX({VALUE}) FILTER (p.metric IN {self._of(name)}), 0)"

@@ -8,8 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.io import io_metrics
+from gnomon.io.fault_counter import faults_in
 from gnomon.io.io_events import EventFiles
-from gnomon.io.io_rows import MEASURES, NO_FILE, ProcessRows, file_names, number_pairs
+from gnomon.io.io_rows import (
+    FETCHED_MEASURE,
+    MEASURES,
+    NO_FILE,
+    ProcessRows,
+    file_names,
+    number_fetched,
+    number_pairs,
+)
 from gnomon.io.uring_counter import counts_in
 from gnomon.measurement.call_rows import TableParts, metrics_table, whole
 from gnomon.measurement.call_sites import CallSites, SiteKinds
@@ -18,7 +27,7 @@ from gnomon.model.capability_result import Collected
 from gnomon.model.tables import FILES, LOCATIONS, PROFILE, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from gnomon.measurement.totals_file import TotalsFile
 
@@ -47,13 +56,38 @@ def collect(folder: Path) -> Collected:
         events.look(file)
 
     ordered, warnings = processes_of(folder, "io", TotalsProcess, look)
+    fetched = _fetched(folder, ordered, files, sites)
     missing = sites.resolve()
     if ordered:
         facts["processes"] = len(ordered)
     facts.update(_event_facts(events))
     facts.update(counts_in(folder))
     said = (*warnings, *events.warnings, *notes("io", ordered), *events.notes(ordered))
-    return Collected(_tables(ordered, sites, files, events), missing, said, dict(facts))
+    return Collected(_tables(ordered, sites, files, events, fetched), missing, said, dict(facts))
+
+
+def _fetched(
+    folder: Path, processes: Sequence[TotalsProcess], files: Container[tuple[str, str]],
+    sites: CallSites,
+) -> dict[int, dict[str, int]] | None:  # fmt: skip
+    """Return pages of files that calls were seen of, by process; None where not counted."""
+    faults = faults_in(folder)
+    if faults is None:
+        return None
+    fetched: dict[int, dict[str, int]] = {}
+    locations = {process.pid: location for location, process in enumerate(processes)}
+    for pid, own in faults.items():
+        # A process without calls of its own touched what one before it had mapped.
+        location = locations.get(pid, 0)
+        if not processes:
+            break
+        sums = fetched.setdefault(location, {})
+        for path, n in own.items():
+            if (processes[location].host, path) in files:
+                sums[path] = sums.get(path, 0) + n
+    for sums in fetched.values():
+        number_fetched(sites, sums)
+    return fetched
 
 
 def _event_facts(events: EventFiles) -> dict[str, int]:
@@ -70,7 +104,7 @@ def _files(file: TotalsFile) -> Iterator[tuple[tuple[str, str], str]]:
 
 def _tables(
     processes: Sequence[TotalsProcess], sites: CallSites, files: dict[tuple[str, str], str],
-    events: EventFiles,
+    events: EventFiles, fetched: Mapping[int, Mapping[str, int]] | None,
 ) -> Iterator[Table]:  # fmt: skip
     if not processes:
         return
@@ -79,13 +113,16 @@ def _tables(
         table.append((len(table), -1, "process", one.host, one.rank, one.pid, -1, one.name))
     yield table
     yield from site_tables(sites)
-    yield metrics_table(MEASURES, io_metrics.COMPONENT)
+    more = () if fetched is None else (FETCHED_MEASURE,)
+    yield metrics_table((*MEASURES, *more), io_metrics.COMPONENT)
     yield _file_table(files)
     profile = TableParts(PROFILE)
     for location, process in enumerate(processes):
         rows = ProcessRows(sites)
         for file in process.files():
             rows.add(file)
+        if fetched is not None and location in fetched:
+            rows.add_fetched(fetched[location])
         profile.add(rows.profile(location))
         if profile.n >= _ROWS_HELD:
             yield profile.table()

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 """Files and sites of the whole screen."""
+_FETCHED = 3
+"""Files whose fetched pages are told."""
 _PATH_LEAST = 20
 _COLUMNS_BESIDE_PATH = 58
 
@@ -45,7 +47,7 @@ def screen(sums: IoSums, width: int, top: int) -> Iterator[str]:
     if bars:
         yield "sizes of requests"
         yield from bars
-    yield from coverage_lines(coverage, width)
+    yield from coverage_lines(coverage, files, width)
 
 
 def _sum_lines(files: Sequence[File], coverage: Coverage, width: int) -> list[str]:
@@ -235,7 +237,7 @@ def process_lines(processes: Sequence[Process], width: int, top: int) -> list[st
 # --- coverage -------------------------------------------------------------------------------------
 
 
-def coverage_lines(coverage: Coverage, width: int) -> list[str]:
+def coverage_lines(coverage: Coverage, files: Sequence[File], width: int) -> list[str]:
     """Return whether what was seen accounts for what the kernel counted."""
     if not coverage.is_countable:
         text = "coverage: not known: what was imported has no counts of the kernel beside its calls"
@@ -274,7 +276,15 @@ def coverage_lines(coverage: Coverage, width: int) -> list[str]:
         )
     if coverage.major_faults:
         text += f"; mapped files: {number(rounded(coverage.major_faults))} pages were fetched"
+        text += _fetched(files)
     return filled(text, width, "", "  ")
+
+
+def _fetched(files: Sequence[File]) -> str:
+    """Return of which files most pages were, as far as they were opened by calls."""
+    most = sorted((file for file in files if file.fetched), key=lambda file: -(file.fetched or 0))
+    told = [f"{number(rounded(file.fetched or 0))} of {file.path}" for file in most[:_FETCHED]]
+    return f", {', '.join(told)}" if told else ""
 
 
 def _bytes_of(value: float) -> str:

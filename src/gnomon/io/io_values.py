@@ -53,6 +53,7 @@ class Access(NamedTuple):
         backward_bytes: how far these went back.
         unaligned: requests that are no whole blocks of the file system.
         opens: descriptors that were opened, of both.
+        fetched: pages that were fetched from storage when a mapping was touched, of both.
         end: the offset that requests reached.
         file_bytes: size when it was first opened.
     """
@@ -63,6 +64,7 @@ class Access(NamedTuple):
     backward_bytes: float | None
     unaligned: float | None
     opens: float | None
+    fetched: float | None
     end: float | None
     file_bytes: float | None
 
@@ -130,6 +132,11 @@ class File(NamedTuple):
         """Return how many calls read or wrote."""
         groups = (direction, "copy") if direction == "write" else (direction,)
         return sum(own.calls or 0.0 for own in self.operations if group_of(own.name) in groups)
+
+    @property
+    def fetched(self) -> float | None:
+        """Pages of it that were fetched when a mapping was touched, None where not known."""
+        return self.reads.fetched if self.reads else None
 
     @property
     def read_again(self) -> float:

@@ -9,13 +9,12 @@ Source: include/trace/events/io_uring.h and include/uapi/linux/io_uring.h of Lin
 from __future__ import annotations
 
 import fcntl
-import json
 import os
-import tempfile
 from collections import Counter
 from pathlib import Path
 
 from gnomon import _core
+from gnomon.io import observer_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 READS, WRITES, REQUESTS, UNSEEN = "uring_reads", "uring_writes", "uring_requests", "uring_unseen"
 """Names of what is counted, and of how many executions it was not."""
-_PREFIX = "uring-"
+_KIND = "uring"
 # The second is its name since Linux 6.5.
 _TRACEPOINTS = ("io_uring:io_uring_submit_sqe", "io_uring:io_uring_submit_req")
 # Of enum io_uring_op: READV, READ_FIXED, READ, READ_MULTISHOT, READV_FIXED; WRITEV, WRITE_FIXED,
@@ -60,11 +59,7 @@ class UringCounter:
     def finish(self, folder: Path) -> None:
         """Leave the counts in the staging folder, at the end of the program."""
         counts = {name: int(group.read()[0]) for name, group in self._groups.items()}
-        text = json.dumps(counts or {UNSEEN: 1})
-        with tempfile.NamedTemporaryFile(
-            "w", prefix=_PREFIX, suffix=".json", dir=folder, delete=False
-        ) as file:
-            file.write(text)
+        observer_files.write(folder, _KIND, counts or {UNSEEN: 1})
 
     def close(self) -> None:
         """Give back every descriptor."""
@@ -90,13 +85,8 @@ def _close(groups: Iterable[_core.Group[int]]) -> None:
 def counts_in(folder: Path) -> dict[str, int]:
     """Return what was counted in the executions that left their counts in a staging folder."""
     sums = Counter[str]()
-    for path in folder.glob(f"{_PREFIX}*.json"):
-        try:
-            counts = json.loads(path.read_text())
-        except (OSError, ValueError):
-            # The folder is the program's, too.
-            continue
+    for counts in observer_files.read(folder, _KIND):
         for name in (*_OPERATIONS, UNSEEN):
-            if isinstance(counts, dict) and isinstance(counts.get(name), int):
+            if isinstance(counts.get(name), int):
                 sums[name] += max(counts[name], 0)
     return dict(sums)
