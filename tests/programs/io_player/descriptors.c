@@ -214,6 +214,12 @@ void play_seek(struct player *player)
 	const int64_t offset =
 		whence == SEEK_END ? -(int64_t)below(player, 500) : some_offset(player);
 
+	/* Where there are data is a matter of what the kernel holds in memory. */
+	if (whence == SEEK_DATA || whence == SEEK_HOLE) {
+		lseek(fd, offset, whence);
+		RESULT(player, lseek(fd, 0, SEEK_SET), "lseek %d 0 0", shown(player, fd));
+		return;
+	}
 	RESULT(player, lseek(fd, offset, whence), "lseek %d %lld %d", shown(player, fd),
 	       (long long)offset, whence);
 }
@@ -272,6 +278,14 @@ void play_close(struct player *player)
 			player->fd[i] = -1;
 }
 
+/* Other players have locks of devices, too. */
+static int may_lock(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) || S_ISREG(status.st_mode);
+}
+
 void play_control(struct player *player)
 {
 	const int fd = some_descriptor(player);
@@ -297,15 +311,21 @@ void play_control(struct player *player)
 		RESULT(player, fcntl(fd, F_SETFD, FD_CLOEXEC), "F_SETFD %d", shown(player, fd));
 		break;
 	case 4:
+		if (!may_lock(fd))
+			return;
 		RESULT(player, fcntl(fd, F_SETLK, &lock), "F_SETLK %d %d", shown(player, fd),
 		       lock.l_type);
 		break;
 	case 5:
 		/* A child sees whether its parent still has it. */
+		if (!may_lock(fd))
+			return;
 		RESULT(player, fcntl(fd, F_GETLK, &lock) < 0 ? -1 : lock.l_type, "F_GETLK %d",
 		       shown(player, fd));
 		break;
 	default:
+		if (!may_lock(fd))
+			return;
 		RESULT(player, flock(fd, LOCK_SH | LOCK_NB), "flock %d", shown(player, fd));
 	}
 }

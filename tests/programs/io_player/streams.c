@@ -253,6 +253,7 @@ static void move_stream(struct player *player, struct stream *stream)
 
 void play_stream(struct player *player)
 {
+	int flags;
 	uint32_t choice;
 	struct stream *stream = &player->stream[below(player, STREAMS)];
 
@@ -260,6 +261,10 @@ void play_stream(struct player *player)
 		play_stream_open(player);
 		return;
 	}
+	/* Whether its buffer suits the device is a matter of where memory is. */
+	flags = fcntl(fileno(stream->file), F_GETFL);
+	if (flags >= 0 && flags & O_DIRECT)
+		return;
 	choice = stream->is_used ? below(player, 12) : 4 + below(player, 2) * 7;
 	switch (choice) {
 	case 0:
