@@ -60,7 +60,8 @@ read: they are counted.
   and of Go;
 - requests of io_uring, but for their number;
 - characters that `getc` and `putc` move as macros, in programs that were compiled with such;
-- reads of memory that a file is mapped to. The report has the pages that were fetched for them.
+- reads of memory that a file is mapped to. The report has the pages that were
+  fetched for them, by file.
 
 The report compares the bytes that the kernel counted with those of calls, and says when many are
 missing.
