@@ -6,11 +6,13 @@ The kernel tells of every major page fault with its address, and of mappings.
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from pathlib import Path
 
 from gnomon import _core
 from gnomon.io import observer_files
 from gnomon.io.fault_records import FaultRecords
+from gnomon.launch import preloads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ _OF_USER = (*_EVERY_FAULT[:5], _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR, 
 _FLAGS = _core.INHERIT | _core.ENABLE_ON_EXEC | _core.ADDRESS_RECORDS
 _PAGES, _PAGES_LEAST = 64, 4
 _LATER_MS = 200.0
+_TOLD = 5
+"""Static programs that are named."""
 
 
 class FaultCounter:
@@ -71,7 +75,10 @@ class FaultCounter:
             return
         self.drain(is_last=True)
         faults = [[pid, path, n] for (pid, path), n in self._records.faults.items()]
-        observer_files.write(folder, _KIND, {"faults": faults, "lost": self._records.lost})
+        static = {path: n for path, n in self._records.executed.items() if preloads.is_static(path)}
+        observer_files.write(
+            folder, _KIND, {"faults": faults, "lost": self._records.lost, "static": static}
+        )
 
     def close(self) -> None:
         """Give back every descriptor."""
@@ -98,3 +105,25 @@ def faults_in(folder: Path) -> dict[int, dict[str, int]] | None:
                 own = faults.setdefault(int(pid), {})
                 own[str(path)] = own.get(str(path), 0) + int(n)
     return faults
+
+
+def notes_in(folder: Path) -> list[str]:
+    """Return what is not known for lack of records, or as programs load no library."""
+    lost, static = 0, Counter[str]()
+    for content in observer_files.read(folder, _KIND):
+        with contextlib.suppress(AttributeError, TypeError, ValueError):
+            lost += int(content.get("lost", 0))
+            static.update({str(path): int(n) for path, n in content.get("static", {}).items()})
+    told = [
+        f"io: {path}, executed {n:,} time{'' if n == 1 else 's'}, is statically linked: its calls "
+        "on files were not seen"
+        for path, n in static.most_common(_TOLD)
+    ]
+    if len(static) > _TOLD:
+        told.append(f"io: {len(static) - _TOLD:,} more programs are statically linked")
+    if lost:
+        told.append(
+            f"io: {lost:,} records of page faults and mappings had no room: pages that were "
+            "fetched are more than is told"
+        )
+    return told

@@ -1,4 +1,4 @@
-"""Whose pages were fetched: records of page faults and mappings, put together by file.
+"""Whose pages were fetched, and what was executed: records of faults, mappings and tasks.
 
 Source: perf_event_open(2), PERF_RECORD_MMAP2, PERF_RECORD_SAMPLE.
 """
@@ -74,12 +74,15 @@ class FaultRecords:
 
     Attributes:
         faults: how many there were, by process and path.
+        executed: how often each program was executed, by path.
         lost: records that the kernel had no room for.
     """
 
     def __init__(self) -> None:
         self.faults = Counter[tuple[int, str]]()
+        self.executed = Counter[str]()
         self.lost = 0
+        self._begun: set[int] = set()
         self._mappings: dict[int, Mappings] = {}
         self._waiting: list[_Record] = []
         self._newest = 0
@@ -115,12 +118,18 @@ class FaultRecords:
             name = body[_NAME : -_SAMPLE_ID.size].split(b"\0", 1)[0]
             path = "" if name.startswith(b"//") or not name.startswith(b"/") else _path(name)
             self._of(pid).add(start, start + length, path)
+            if path and pid in self._begun:
+                # What is mapped first is the program.
+                self._begun.discard(pid)
+                self.executed[path] += 1
         elif which == _FORK and len(body) >= _TASK.size:
             pid, parent, _, _ = _TASK.unpack_from(body)
             if pid != parent:
                 self._mappings[pid] = self._of(parent).copy()
         elif which == _COMM and kind >> 16 & _EXECUTES and len(body) >= _HEADER.size:
-            self._mappings[struct.unpack_from("=I", body)[0]] = Mappings()
+            (pid,) = struct.unpack_from("=I", body)
+            self._mappings[pid] = Mappings()
+            self._begun.add(pid)
         elif which == _LOST and len(body) >= _LOST_RECORD.size:
             self.lost += _LOST_RECORD.unpack_from(body)[1]
 

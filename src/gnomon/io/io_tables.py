@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.io import io_metrics
-from gnomon.io.fault_counter import faults_in
+from gnomon.io.fault_counter import faults_in, notes_in
 from gnomon.io.io_events import EventFiles
 from gnomon.io.io_rows import (
     FETCHED_MEASURE,
@@ -62,7 +62,13 @@ def collect(folder: Path) -> Collected:
         facts["processes"] = len(ordered)
     facts.update(_event_facts(events))
     facts.update(counts_in(folder))
-    said = (*warnings, *events.warnings, *notes("io", ordered), *events.notes(ordered))
+    said = (
+        *warnings,
+        *notes_in(folder),
+        *events.warnings,
+        *notes("io", ordered),
+        *events.notes(ordered),
+    )
     return Collected(_tables(ordered, sites, files, events, fetched), missing, said, dict(facts))
 
 

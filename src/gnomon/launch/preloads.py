@@ -94,6 +94,16 @@ def why_not_loaded(program: str) -> str:
     return ""
 
 
+def is_static(path: str) -> bool:
+    """Return whether a program is statically linked; False where that cannot be seen."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return head.startswith(b"\x7fELF") and not _is_dynamic(head)
+
+
 def is_for_other_machine(program: str) -> bool:
     """Return whether a program is for another kind of machine than we are.
 

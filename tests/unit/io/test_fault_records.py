@@ -96,3 +96,16 @@ def test_no_bytes_are_too_odd(rings: list[bytes]) -> None:
 @given(st.binary(max_size=100), st.sampled_from([2, 3, 7, 9, 10]))
 def test_no_record_is_too_odd(body: bytes, kind: int) -> None:
     FaultRecords().feed([record(kind, body, 1, EXECUTES)], is_last=True)
+
+
+def test_what_is_executed_is_what_is_mapped_first() -> None:
+    records = FaultRecords()
+    name = record(3, struct.pack("=II", PID, PID) + b"new\0\0\0\0\0", 1, EXECUTES)
+    again = record(3, struct.pack("=II", PID, PID) + b"new\0\0\0\0\0", 4, EXECUTES)
+    mapped = [
+        mapping(2, 0x5000, 0x1000, "[vdso]"), mapping(2, 0x1000, 0x1000, "/program"),
+        mapping(3, 0x3000, 0x1000, "/loader"),
+    ]  # fmt: skip
+    ring = [name, *mapped, again, mapping(5, 0x1000, 0x1000, "/program")]
+    records.feed([b"".join(ring)], is_last=True)
+    assert records.executed == {"/program": 2}

@@ -1,4 +1,4 @@
-"""Pages of mapped files that are fetched when they are touched: as the kernel counts them."""
+"""What the kernel tells beside calls: pages of mapped files that are fetched, static programs."""
 
 from __future__ import annotations
 
@@ -49,3 +49,15 @@ def test_beside_counters_of_threads_it_is_not_known(
     program = Program("fetched.c").command(compiled)[0]
     _, files = fetched(tmp_path, GNOMON, "run", "--with", "io", "--name", "r", "--", program)
     assert [files["own"], files["both"]] == [None, None]
+
+
+def test_static_programs_that_a_program_executes_are_told(
+    compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    static = compiled("cc", "io/names.c", "-static", "-pthread")
+    script = f"{static}; {static}; ls / > listed"
+    done = run(GNOMON, "io", "--name", "r", "--", "sh", "-c", script, cwd=tmp_path)
+    told = " ".join(done.stderr.split())
+    assert f"{static}, executed 2 times, is statically linked" in told
+    assert told.count("statically linked") == 1
+    assert any(Path(file["path"]).name == "listed" for file in report(tmp_path)["files"])
