@@ -117,7 +117,7 @@ static __attribute__((constructor)) void open_at_begin(void)
 }
 
 /* After the program's own handlers and destructors; a child of vfork(2) may come here, too. */
-static __attribute__((destructor)) void close_at_end(void)
+__attribute__((destructor)) void gn_io_process_end(void)
 {
 	struct gn_io_work work;
 

@@ -67,6 +67,9 @@ GN_IO_INLINE struct gn_io_thread *gn_io_thread(void)
 	return gn_io_thread_begin();
 }
 
+/* The kernel's counts are taken, and nothing is recorded from now on. */
+void gn_io_process_end(void);
+
 /* Work of ours: calls in it are not the program's, and no signal comes between. */
 struct gn_io_work {
 	struct gn_signal_shield shield;

@@ -20,17 +20,19 @@ int system(const char *command)
 	return next(command);
 }
 
-/* Destructors are not called: what modules hold is written here. */
-#define ENDS(name)                                                                                 \
+/* Destructors are not called: what modules hold is written here, and the recording ends, but where
+ * handlers of the program are still to be called. */
+#define ENDS(name, END)                                                                            \
 	void name(int status)                                                                      \
 	{                                                                                          \
 		void (*const next)(int) = (void (*)(int))dlsym(RTLD_NEXT, #name);                  \
                                                                                                    \
 		gn_io_module_exit();                                                               \
+		END;                                                                               \
 		next(status);                                                                      \
 		__builtin_unreachable();                                                           \
 	}
 
-ENDS(_exit)
-ENDS(_Exit)
-ENDS(quick_exit)
+ENDS(_exit, gn_io_process_end())
+ENDS(_Exit, gn_io_process_end())
+ENDS(quick_exit, )
