@@ -225,12 +225,13 @@ void gn_mio_file_settle(struct gn_mio_file *file)
 	gn_mio_stack_flush(file->stack);
 	if (file->has_position && !file->is_stale)
 		gn_mio_system_seek(gn_mio_stack_descriptor(file->stack), file->position, SEEK_SET);
+	/* The call moves the kernel's: a fork of another thread must not set it back meanwhile. */
+	file->is_stale = file->has_position;
 }
 
 void gn_mio_file_resume(struct gn_mio_file *file)
 {
 	gn_mio_stack_drop(file->stack);
 	/* Asked for when it is needed next. */
-	if (file->has_position)
-		file->is_stale = true;
+	file->is_stale = file->has_position;
 }

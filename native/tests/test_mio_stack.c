@@ -1,5 +1,6 @@
 /* Layers of files, modules of other makers, what `trace` tells and records. */
 #include "check.h"
+#include "file_calls.h"
 #include "mio_output.h"
 #include "mio_settings.h"
 #include "random.h"
@@ -414,6 +415,36 @@ static void a_kill_at_any_moment(void)
 	leave_folder();
 }
 
+/* --- descriptors ------------------------------------------------------------------------------ */
+
+/* A call of the system's own moves the position; a fork of another thread comes between. */
+static void a_fork_leaves_a_position_that_the_system_moves(void)
+{
+	const struct gn_mio_request request = {
+		.file = {.path = "data", .flags = O_RDWR | O_CREAT | O_APPEND, .mode = 0640}};
+	struct gn_mio_file *file;
+	char text[8] = "";
+	int fd, error;
+
+	enter_folder();
+	fd = gn_mio_file_open(&request, false);
+	CHECK(fd >= 0);
+	file = gn_mio_file_lock(fd, &error);
+	gn_mio_file_settle(file);
+	gn_mio_file_unlock(file);
+	CHECK_EQ(write(fd, "abcdef", 6), 6);
+	file = gn_mio_file_lock(fd, &error);
+	gn_mio_file_hand_over(file);
+	gn_mio_file_unlock(file);
+	CHECK_EQ(lseek(fd, 0, SEEK_CUR), 6);
+	file = gn_mio_file_lock(fd, &error);
+	gn_mio_file_resume(file);
+	CHECK_EQ(gn_mio_file_read(file, text, sizeof(text)), 0);
+	gn_mio_file_unlock(file);
+	CHECK(gn_mio_file_close(fd, &error) && !error);
+	leave_folder();
+}
+
 int main(void)
 {
 	unsetenv("MIO_STATS");
@@ -430,5 +461,6 @@ int main(void)
 	RUN(a_sample_has_every_tenth_transfer);
 	RUN(events_outlive_a_kill);
 	RUN(a_kill_at_any_moment);
+	RUN(a_fork_leaves_a_position_that_the_system_moves);
 	return check_result;
 }
