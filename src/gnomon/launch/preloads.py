@@ -89,7 +89,7 @@ def why_not_loaded(program: str) -> str:
         return (
             f"{program} is a set-user-ID or set-group-ID program, which ignores preloaded libraries"
         )
-    if head.startswith(b"\x7fELF") and not _is_dynamic(head):
+    if _is_static(head):
         return f"{program} is statically linked and loads no libraries"
     return ""
 
@@ -98,10 +98,9 @@ def is_static(path: str) -> bool:
     """Return whether a program is statically linked; False where that cannot be seen."""
     try:
         with open(path, "rb") as file:
-            head = file.read(_HEAD_BYTES)
+            return _is_static(file.read(_HEAD_BYTES))
     except OSError:
         return False
-    return head.startswith(b"\x7fELF") and not _is_dynamic(head)
 
 
 def is_for_other_machine(program: str) -> bool:
@@ -126,6 +125,10 @@ def _machine(path: str) -> tuple[bytes, bytes] | None:
     except OSError:
         return None
     return (head[4:6], head[18:20]) if head.startswith(b"\x7fELF") else None
+
+
+def _is_static(head: bytes) -> bool:
+    return head.startswith(b"\x7fELF") and not _is_dynamic(head)
 
 
 def _is_dynamic(head: bytes) -> bool:
