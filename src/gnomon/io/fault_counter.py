@@ -26,6 +26,8 @@ _OF_USER = (*_EVERY_FAULT[:5], _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR, 
 _FLAGS = _core.INHERIT | _core.ENABLE_ON_EXEC | _core.ADDRESS_RECORDS
 _PAGES, _PAGES_LEAST = 64, 4
 _LATER_MS = 200.0
+_SPARE_DESCRIPTORS = 256
+"""That others need beside an event for each CPU."""
 _TOLD = 5
 """Static programs that are named."""
 
@@ -51,8 +53,11 @@ class FaultCounter:
 
     def _open(self, pid: int, spec: tuple[int, int, int, int, int, int, int], pages: int) -> None:
         from gnomon.counters.sysfs_pmu import online_cpus
+        from gnomon.launch.process import raise_nofile
 
-        for cpu in online_cpus():
+        cpus = online_cpus()
+        raise_nofile(len(cpus) + _SPARE_DESCRIPTORS)
+        for cpu in cpus:
             group = _core.Group([spec], pid, cpu, _FLAGS, ((),), _nothing)
             self._groups.append(group)
             self._rings.append(_core.Ring(group.fds, pages))
