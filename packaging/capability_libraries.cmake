@@ -28,8 +28,16 @@ foreach(folder ${folders})
       target_link_libraries(gnomon-in-program-${name} PRIVATE ${libraries})
     endif()
   endif()
-  # Each has a runtime of its own, and the end of a process still comes to it.
-  target_link_options(gnomon-in-program-${name} PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,nodelete
+  # Each has a runtime of its own, and the end of a process still comes to it. What modules of other
+  # makers call is seen.
+  set(hidden ALL)
+  if(TARGET gnomon-generated-${name})
+    get_target_property(own_hidden gnomon-generated-${name} HIDDEN_LIBRARIES)
+    if(own_hidden)
+      set(hidden ${own_hidden})
+    endif()
+  endif()
+  target_link_options(gnomon-in-program-${name} PRIVATE -Wl,--exclude-libs,${hidden} -Wl,-z,nodelete
                                              -Wl,--no-undefined)
   install(TARGETS gnomon-in-program-${name} LIBRARY DESTINATION gnomon/${name} COMPONENT capabilities)
   add_dependencies(capability-libraries gnomon-in-program-${name})

@@ -1,10 +1,15 @@
 #include "mio_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "mio_scan.h"
 #include "mio_template.h"
+#include "system_calls.h"
 
 static int check_length(const char *text, struct gn_mio_error *error)
 {
@@ -193,15 +198,59 @@ void gn_mio_files_free(struct gn_mio_files *files)
 	gn_mio_memory_free(&files->memory);
 }
 
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* Where the kernel has a file: with links resolved. A file that is to be made is in its folder. */
+static bool resolve(const char *path, char resolved[PATH_MAX])
+{
+	const char *leaf = strrchr(path, '/');
+	int fd = gn_mio_system_open(path, O_PATH | O_CLOEXEC, 0);
+	const char *added = "";
+	char link[32], folder[PATH_MAX];
+	size_t length;
+	long n;
+
+	leaf = leaf ? leaf + 1 : path;
+	if (fd < 0) {
+		length = (size_t)(leaf - path);
+		if (length >= sizeof(folder))
+			return false;
+		memcpy(folder, path, length);
+		strcpy(folder + length, length ? "" : ".");
+		fd = gn_mio_system_open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+		added = leaf;
+	}
+	if (fd < 0)
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = gn_mio_system_link(link, resolved, PATH_MAX - 1);
+	gn_mio_system_close(fd);
+	if (n <= 0 || (size_t)n + 1 + strlen(added) >= PATH_MAX)
+		return false;
+	resolved[n] = 0;
+	if (*added)
+		sprintf(resolved + n, "/%s", added);
+	return true;
+}
+
 const struct gn_mio_rule *gn_mio_files_match(const struct gn_mio_files *files, const char *path,
 					     const char **name_template)
 {
+	enum { NOT_ASKED, NONE, KNOWN } state = NOT_ASKED;
+	char resolved[PATH_MAX];
+
 	for (uint32_t i = 0; i < files->n; i++) {
 		const struct gn_mio_rule *rule = &files->rule[i];
 
 		for (uint32_t j = 0; j < rule->n_templates; j++) {
 			*name_template = rule->name_template[j];
 			if (gn_mio_template_matches(*name_template, path))
+				return rule;
+			if (**name_template != '/')
+				continue;
+			if (state == NOT_ASKED)
+				state = resolve(path, resolved) ? KNOWN : NONE;
+			if (state == KNOWN && gn_mio_template_matches(*name_template, resolved))
 				return rule;
 		}
 	}

@@ -72,7 +72,10 @@ int gn_mio_list_read(struct gn_mio_list *list, const struct gn_mio_defaults *def
 		     const char *text, struct gn_mio_error *error);
 void gn_mio_list_free(struct gn_mio_list *list);
 
-/* The first rule for the path, and which of its templates; NULL: there is none. */
+/*
+ * The first rule for the path, and which of its templates; NULL: there is none. Compared is the
+ * path as it is written, and with templates that begin with a slash also where the kernel has it.
+ */
 const struct gn_mio_rule *gn_mio_files_match(const struct gn_mio_files *files, const char *path,
 					     const char **name_template);
 

@@ -102,6 +102,13 @@ static inline int gn_mio_system_will_need(int fd, int64_t offset, int64_t bytes)
 	return (int)GN_MIO_SYSTEM(SYS_fadvise64, fd, offset, bytes, POSIX_FADV_WILLNEED);
 }
 
+static inline long gn_mio_system_link(const char *path, char *to, size_t bytes)
+{
+	const int errno_before = errno;
+
+	return GN_MIO_SYSTEM(SYS_readlinkat, AT_FDCWD, path, to, bytes);
+}
+
 static inline int gn_mio_system_control(int fd, int command, void *argument)
 {
 	const int errno_before = errno;

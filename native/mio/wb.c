@@ -274,6 +274,13 @@ static void wb_tell(struct gn_mio_layer *layer, struct gn_mio_output *output, in
 	gn_mio_print(output, "%s", text);
 }
 
+static void wb_forked(struct gn_mio_layer *layer)
+{
+	struct wb *wb = layer->state;
+
+	wb->writes = wb->flushes = wb->flush_bytes = 0;
+}
+
 const struct gn_mio_module gn_mio_wb = {
 	.version = GN_MIO_VERSION,
 	.state_bytes = sizeof(struct wb),
@@ -293,4 +300,5 @@ const struct gn_mio_module gn_mio_wb = {
 	.flush = wb_flush,
 	.close = wb_close,
 	.tell = wb_tell,
+	.forked = wb_forked,
 };

@@ -2,6 +2,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 
 /* A text that makes no sense is described in three lines. */
 enum { PROBLEM_BYTES = 640 };
+
+static const char place;
 
 struct specification {
 	struct gn_mio_registry registry;
@@ -22,18 +25,36 @@ static void end(struct specification *specification)
 	gn_mio_defaults_free(&specification->defaults);
 }
 
+/* Libraries of modules find in this one what mio_module.h declares. */
+static void show_interface(void)
+{
+	Dl_info own;
+
+	if (dladdr(&place, &own) && own.dli_fname)
+		dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
 /* "" or what is wrong with one of the texts; NULL: there is no memory. */
-static PyObject *begin(struct specification *specification, const char *files, const char *defaults)
+static PyObject *begin(struct specification *specification, const char *files, const char *defaults,
+		       const char *libraries)
 {
 	struct gn_mio_error error = {0, ""};
-	const char *name = "MIO_DEFAULTS", *text = defaults;
+	const char *name = "GNOMON_MIO_MODULES", *text = libraries;
 	char problem[PROBLEM_BYTES] = "";
-	int result;
+	int result = 0;
 
 	memset(specification, 0, sizeof(*specification));
 	gn_mio_registry_begin(&specification->registry);
-	result = gn_mio_defaults_read(&specification->defaults, &specification->registry, defaults,
-				      &error);
+	if (*libraries) {
+		show_interface();
+		result = gn_mio_registry_load(&specification->registry, libraries, &error);
+	}
+	if (!result) {
+		name = "MIO_DEFAULTS";
+		text = defaults;
+		result = gn_mio_defaults_read(&specification->defaults, &specification->registry,
+					      defaults, &error);
+	}
 	if (!result) {
 		name = "MIO_FILES";
 		text = files;
@@ -50,13 +71,13 @@ static PyObject *begin(struct specification *specification, const char *files, c
 static PyObject *problem(PyObject *module, PyObject *args)
 {
 	struct specification specification;
-	const char *files, *defaults;
+	const char *files, *defaults, *libraries;
 	PyObject *text;
 
 	(void)module;
-	if (!PyArg_ParseTuple(args, "ss:problem", &files, &defaults))
+	if (!PyArg_ParseTuple(args, "sss:problem", &files, &defaults, &libraries))
 		return NULL;
-	text = begin(&specification, files, *defaults ? defaults : NULL);
+	text = begin(&specification, files, *defaults ? defaults : NULL, libraries);
 	end(&specification);
 	return text;
 }
@@ -71,7 +92,7 @@ static PyObject *rule_of(PyObject *module, PyObject *args)
 	(void)module;
 	if (!PyArg_ParseTuple(args, "ss:rule_of", &files, &path))
 		return NULL;
-	text = begin(&specification, files, NULL);
+	text = begin(&specification, files, NULL, "");
 	if (text && PyUnicode_GetLength(text)) {
 		PyErr_SetObject(PyExc_ValueError, text);
 	} else if (text) {
@@ -86,8 +107,9 @@ static PyObject *rule_of(PyObject *module, PyObject *args)
 
 static PyMethodDef functions[] = {
 	{"problem", problem, METH_VARARGS,
-	 "problem(files, defaults, /) -> str\n\n"
-	 "What is wrong with MIO_FILES or MIO_DEFAULTS, with a caret below the place; \"\": "
+	 "problem(files, defaults, libraries, /) -> str\n\n"
+	 "What is wrong with MIO_FILES, MIO_DEFAULTS or GNOMON_MIO_MODULES, with a caret below the "
+	 "place; \"\": "
 	 "nothing."},
 	{"rule_of", rule_of, METH_VARARGS,
 	 "rule_of(files, path, /) -> (template, modules) | None\n\n"

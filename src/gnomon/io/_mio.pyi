@@ -1,7 +1,9 @@
 """Specifications of Modular I/O, read by native/mio."""
 
-def problem(files: str, defaults: str, /) -> str:
-    """Return what is wrong with MIO_FILES or MIO_DEFAULTS, "" where nothing is.
+def problem(files: str, defaults: str, libraries: str, /) -> str:
+    """Return what is wrong with MIO_FILES, MIO_DEFAULTS or the libraries, "" where nothing is.
+
+    The libraries are loaded.
 
     That is three lines: what is wrong, the text around the place, a caret below it.
     """

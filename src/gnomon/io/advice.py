@@ -10,6 +10,7 @@ from gnomon.io import file_events, file_uses, findings, mio_proposal
 from gnomon.io.calls import POSIX, group_of
 from gnomon.io.file_uses import FileUses
 from gnomon.io.io_metrics import COMPONENT
+from gnomon.io.io_summary import events_of
 from gnomon.io.io_sums import IoSums
 from gnomon.io.io_values import or_zero
 from gnomon.io.replay import Comparison, compare
@@ -88,6 +89,7 @@ class Advice(NamedTuple):
         is_traced: the run has events.
         is_cold: files were read from storage in replays.
         had_modules: files of the run had modules, so that its times are with them.
+        events_missing: calls that the trace had no room for.
     """
 
     run: str
@@ -100,6 +102,7 @@ class Advice(NamedTuple):
     is_traced: bool
     is_cold: bool
     had_modules: bool
+    events_missing: int
 
     @property
     def saved(self) -> float:
@@ -143,6 +146,7 @@ def advise(run: Run, options: Options) -> Advice:
         is_traced=looker.is_traced,
         is_cold=looker.is_cold,
         had_modules=looker.had_modules,
+        events_missing=events_of(run)[1],
     )
 
 

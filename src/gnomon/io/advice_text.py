@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon.io.findings import Finding
 from gnomon.io.io_text import place_label
 from gnomon.terminal_text import filled, share, short_path, table
-from gnomon.units import duration, percent, printable, quantity
+from gnomon.units import duration, number, percent, printable, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,9 +42,16 @@ def lines(advice: Advice, title: str, width: int) -> Iterator[str]:
             width,
         )
         return
+    if advice.events_missing:
+        text = (
+            f"{number(advice.events_missing)} calls are missing from the trace, as there was no "
+            "room for them: what is replayed is not all that the files saw. A larger --trace-mb "
+            "has room."
+        )
+        yield from filled(text, width)
     yield "what hurts"
-    for number, finding in enumerate(advice.findings, 1):
-        yield from _finding_lines(number, finding, advice, width)
+    for position, finding in enumerate(advice.findings, 1):
+        yield from _finding_lines(position, finding, advice, width)
     yield "what would help"
     yield from _proposal_lines(advice, width)
 
@@ -177,6 +184,10 @@ def _range(least: float, most: float) -> str:
     return f"{quantity(least, 's')} to {quantity(most, 's')}"
 
 
+def _is_in_memory(comparison: Comparison) -> bool:
+    return comparison.cached is None or comparison.cached > _CACHED_MOST
+
+
 def _cache_text(cached: float | None) -> str:
     if cached is None:
         return "not known how much of it was in memory"
@@ -188,7 +199,8 @@ def _cache_text(cached: float | None) -> str:
 def _how(advice: Advice) -> str:
     comparisons = [own.comparison for own in advice.proofs if own.comparison is not None]
     temperature = ""
-    if any(own.without[0].read_bytes for own in comparisons):
+    reads = [own for own in comparisons if own.without[0].read_bytes]
+    if reads and (advice.is_cold or all(_is_in_memory(own) for own in reads)):
         temperature = (
             " What is read is each time fetched from storage, as far as the kernel lets go of it."
             if advice.is_cold
@@ -212,6 +224,7 @@ def document(advice: Advice) -> dict[str, Any]:
         "is_traced": advice.is_traced,
         "is_cold": advice.is_cold,
         "had_modules": advice.had_modules,
+        "events_missing": advice.events_missing,
         "mio_files": advice.mio_files,
         "is_proved": bool(advice.mio_files) and advice.is_traced,
         "saved_seconds": advice.saved,

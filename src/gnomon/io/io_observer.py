@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gnomon.errors import ObserverError
+from gnomon.io import module_files
 from gnomon.io.fault_counter import FaultCounter
 from gnomon.io.module_files import DEFAULTS, FILES, ModuleFiles, of_environment
 from gnomon.io.trace_options import TRACE_MB
@@ -95,6 +96,7 @@ class IoObserver(Observer):
         """Leave the counts for `collect`."""
         self._uring.finish(self._folder)
         self._faults.finish(self._folder)
+        module_files.note(self._folder, self._files)
 
     def close(self) -> None:
         """Give back the descriptors."""

@@ -19,6 +19,7 @@ from gnomon.io.io_rows import (
     number_fetched,
     number_pairs,
 )
+from gnomon.io.module_files import unmatched
 from gnomon.io.uring_counter import counts_in
 from gnomon.measurement.call_rows import TableParts, metrics_table, whole
 from gnomon.measurement.call_sites import CallSites, SiteKinds
@@ -62,7 +63,9 @@ def collect(folder: Path) -> Collected:
         facts["processes"] = len(ordered)
     facts.update(_event_facts(events))
     facts.update(counts_in(folder))
+    without = "" if facts["with_modules"] or not ordered else unmatched(folder)
     said = (
+        *((without,) if without else ()),
         *warnings,
         *notes_in(folder),
         *events.warnings,

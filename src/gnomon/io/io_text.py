@@ -244,19 +244,23 @@ def coverage_lines(coverage: Coverage, files: Sequence[File], width: int) -> lis
     elif coverage.with_modules:
         text = (
             "coverage: not known, as files had modules of MIO, whose requests are not the "
-            f"program's: the kernel counted {_bytes_of(coverage.kernel_read)} read, "
-            f"{_bytes_of(coverage.kernel_written)} written"
+            f"program's: the kernel counted {_kernel_counts(coverage)}"
         )
     elif not coverage.counted:
         text = (
-            "coverage: not known, as every process was killed, or ended without exit(3): the "
-            "kernel's counts are read at the end"
+            "coverage: not known, as every process was killed, or ended by a system call of its "
+            "own: the kernel's counts are read at the end"
         )
     elif not coverage.is_short:
         text = (
             "coverage: the calls seen account for what the kernel counted: "
-            f"{_bytes_of(coverage.kernel_read)} read, {_bytes_of(coverage.kernel_written)} written"
+            f"{_kernel_counts(coverage)}"
         )
+        if coverage.unseen_read or coverage.unseen_written:
+            text += (
+                f"; but for {_bytes_of(coverage.unseen_read)} read and "
+                f"{_bytes_of(coverage.unseen_written)} written"
+            )
     else:
         text = (
             f"coverage: the kernel counted {_bytes_of(coverage.unseen_read)} read and "
@@ -275,9 +279,18 @@ def coverage_lines(coverage: Coverage, files: Sequence[File], width: int) -> lis
             "the event io_uring:io_uring_submit_req"
         )
     if coverage.major_faults:
-        text += f"; mapped files: {number(rounded(coverage.major_faults))} pages were fetched"
+        n = rounded(coverage.major_faults)
+        pages = "1 page was" if n == 1 else f"{number(n)} pages were"
+        text += f"; mapped files: {pages} fetched"
         text += _fetched(files)
     return filled(text, width, "", "  ")
+
+
+def _kernel_counts(coverage: Coverage) -> str:
+    text = f"{_bytes_of(coverage.kernel_read)} read, {_bytes_of(coverage.kernel_written)} written"
+    if coverage.counted < coverage.processes:
+        text += f" (of {number(coverage.counted)} of {number(coverage.processes)} processes)"
+    return text
 
 
 def _fetched(files: Sequence[File]) -> str:

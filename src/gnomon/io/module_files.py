@@ -15,6 +15,7 @@ import os
 from pathlib import Path
 
 from gnomon.errors import UsageError
+from gnomon.io import observer_files
 from gnomon.named_tuple import NamedTuple
 
 TYPE_CHECKING = False
@@ -28,6 +29,7 @@ FILES_HELP = (
     "which modules of Modular I/O files get, as MIO_FILES has it, '*.dat [ pf ]'; or a file in "
     "TOML, NAME.toml, with the same"
 )
+_KIND = "modules"
 _OTHER_MODULES = "GNOMON_MIO_MODULES"
 _TOML_MOST_BYTES = 1 << 20
 _NAMES, _MODULES = "names", "modules"
@@ -68,7 +70,7 @@ def of_environment() -> ModuleFiles:
         UsageError: it makes no sense.
     """
     own = ModuleFiles(os.environ.get(FILES, ""), os.environ.get(DEFAULTS, ""))
-    if own.files:
+    if own.files or own.defaults:
         check(own)
     return own
 
@@ -81,12 +83,27 @@ def check(own: ModuleFiles) -> None:
     """
     from gnomon.io._mio import problem
 
-    # Modules of other libraries are known to the program alone that loads them.
-    if os.environ.get(_OTHER_MODULES):
-        return
-    said = "a NUL character" if "\0" in own.files + own.defaults else problem(*own)
+    libraries = os.environ.get(_OTHER_MODULES, "")
+    said = "a NUL character" if "\0" in own.files + own.defaults else problem(*own, libraries)
     if said:
         raise UsageError(said.rstrip("\n"))
+
+
+def note(folder: Path, own: ModuleFiles) -> None:
+    """Leave in the staging folder that files were to have modules, for `unmatched`."""
+    if own.files:
+        observer_files.write(folder, _KIND, own._asdict())
+
+
+def unmatched(folder: Path) -> str:
+    """Return what to say where no file had modules that was to have some; "" for nothing."""
+    if not any(observer_files.read(folder, _KIND)):
+        return ""
+    return (
+        "io: no file had modules: names of files are compared as the program writes them, those "
+        "that begin with / also with where the file is, and files opened as streams, or "
+        "relative to another folder (openat), get none"
+    )
 
 
 def _read(path: Path) -> ModuleFiles:

@@ -82,11 +82,11 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_the_place_is_shown() -> None:
-    assert problem("*.d [ pf/cache_size=1 ]", "").splitlines()[1:] == [
+    assert problem("*.d [ pf/cache_size=1 ]", "", "").splitlines()[1:] == [
         "  *.d [ pf/cache_size=1 ]",
         "                      ^",
     ]
-    assert problem("*.d [ pf ]", "") == ""
+    assert problem("*.d [ pf ]", "", "") == ""
 
 
 def test_a_path_gets_its_first_rule() -> None:
