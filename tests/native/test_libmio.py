@@ -121,6 +121,18 @@ def test_the_module_of_the_page(example: Path, tmp_path: Path) -> None:
                MIO_FILES="* [ trace | slow/pause_us=1 | trace/nostats ]")  # fmt: skip
     assert "Trace close: program <-> slow: f: " in done.stderr
     assert "slow: 200 pauses before reads of f\n" in done.stderr
+    # The same of a program that knows nothing of MIO, and mistakes before it starts.
+    script = "import os; fd = os.open('f', os.O_RDONLY); [os.read(fd, 10) for _ in range(7)]"
+    more = {"GNOMON_MIO_MODULES": "./slow.so", "MIO_STATS": "stderr"}
+    words = (GNOMON, "io", "--files", "f [ slow/pause_us=1 ]", "--", sys.executable, "-c", script)
+    done = run(*words, folder=tmp_path, **more)
+    assert "slow: 7 pauses before reads of f\n" in done.stderr
+    refused = subprocess.run(
+        [GNOMON, "io", "--files", "f [ slow/pause=1 ]", "--", "touch", "started"],
+        cwd=tmp_path, env=os.environ | more, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (refused.returncode, (tmp_path / "started").exists()) == (2, False)
+    assert "slow has no option 'pause'" in refused.stderr
 
 
 @pytest.mark.parametrize(

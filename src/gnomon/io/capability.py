@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gnomon.io import uring_counter
 from gnomon.io.darshan_log.reader import DarshanReader
 from gnomon.io.module_files import FILES_HELP, named
 from gnomon.io.trace_options import TRACE_HELP, TRACE_MB_HELP, TRACE_MB_MOST
@@ -65,7 +64,9 @@ class Io(Capability):
     def collect(self, folder: Path) -> Collected:
         """Return the calls of every process, of killed ones as far as they had come."""
         if not any(".io." in path.name for path in folder.iterdir()):
-            return super().collect(folder)._replace(facts=uring_counter.counts_in(folder))
+            from gnomon.io.uring_counter import counts_in
+
+            return super().collect(folder)._replace(facts=counts_in(folder))
         from gnomon.io import io_tables
 
         return io_tables.collect(folder)

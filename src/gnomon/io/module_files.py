@@ -15,7 +15,6 @@ import os
 from pathlib import Path
 
 from gnomon.errors import UsageError
-from gnomon.io import observer_files
 from gnomon.named_tuple import NamedTuple
 
 TYPE_CHECKING = False
@@ -91,12 +90,16 @@ def check(own: ModuleFiles) -> None:
 
 def note(folder: Path, own: ModuleFiles) -> None:
     """Leave in the staging folder that files were to have modules, for `unmatched`."""
+    from gnomon.io import observer_files
+
     if own.files:
         observer_files.write(folder, _KIND, own._asdict())
 
 
 def unmatched(folder: Path) -> str:
     """Return what to say where no file had modules that was to have some; "" for nothing."""
+    from gnomon.io import observer_files
+
     if not any(observer_files.read(folder, _KIND)):
         return ""
     return (

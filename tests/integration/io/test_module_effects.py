@@ -84,3 +84,31 @@ def test_files_in_toml_get_their_modules(tmp_path: Path) -> None:
     (write,) = (own for own in file["operations"] if own["name"] == "write")
     assert (write["calls"], write["bytes"]) == (1001, 8005)
     assert "files had modules of MIO" in gnomon(tmp_path, "report", "r", "io").stdout
+
+
+@pytest.mark.parametrize("written", ["kept/data", "./kept/../kept/data", "link", "ABSOLUTE"])
+def test_a_template_from_the_root_is_compared_with_where_the_file_is(
+    written: str, tmp_path: Path
+) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "data").touch()
+    (tmp_path / "link").symlink_to("kept/data")
+    written = written.replace("ABSOLUTE", str(tmp_path / "kept" / "data"))
+    script = f"import os; fd = os.open({written!r}, os.O_WRONLY | os.O_CREAT); os.write(fd, b'x')"
+    files = f"{tmp_path / 'kept'}/d* [ trace/stats={{told}} ]"
+    done = gnomon(tmp_path, "io", "--files", files, "--", sys.executable, "-c", script)
+    assert done.returncode == 0, done.stderr
+    assert "no file had modules" not in done.stderr
+    assert "Trace close" in (tmp_path / "told").read_text()
+
+
+def test_files_that_are_made_are_where_their_folder_is(tmp_path: Path) -> None:
+    script = "import os; os.open('new', os.O_WRONLY | os.O_CREAT)"
+    files = f"{tmp_path}/n* [ trace/stats={{told}} ]"
+    gnomon(tmp_path, "io", "--files", files, "--", sys.executable, "-c", script)
+    assert "Trace close" in (tmp_path / "told").read_text()
+
+
+def test_modules_that_no_file_had_are_told(tmp_path: Path) -> None:
+    done = gnomon(tmp_path, "io", "--files", "other/* [ wb ]", "--", sys.executable, "-c", "pass")
+    assert "no file had modules" in done.stderr

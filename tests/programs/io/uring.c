@@ -90,8 +90,8 @@ static int play(int writes, int reads)
 	fd = open("data", O_RDWR | O_CREAT | O_TRUNC, 0644);
 	for (int i = 0; i < writes; i++) {
 		memset(data, 'a' + i % 26, BLOCK);
-		is_right &= request(&ring, IORING_OP_WRITEV, fd, &part, 1,
-				    (uint64_t)i * BLOCK) == BLOCK;
+		is_right &= request(&ring, IORING_OP_WRITEV, fd, &part, 1, (uint64_t)i * BLOCK) ==
+			    BLOCK;
 	}
 	is_right &= request(&ring, IORING_OP_FSYNC, fd, NULL, 0, 0) == 0;
 	for (int i = 0; i < reads; i++)

@@ -40,9 +40,16 @@ def test_a_text_has_the_defaults_of_the_environment(monkeypatch: pytest.MonkeyPa
     assert of_environment() == ModuleFiles("*.log [ wb ]", "pf/cache_size=1m")
 
 
-def test_modules_of_others_are_known_to_the_program_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_that_cannot_be_loaded_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GNOMON_MIO_MODULES", "/there/libmine.so")
-    assert named("*.dat [ mine ]").files == "*.dat [ mine ]"
+    with pytest.raises(UsageError, match=r"GNOMON_MIO_MODULES: cannot load: /there/libmine\.so"):
+        named("*.dat [ mine ]")
+
+
+def test_defaults_of_the_environment_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MIO_DEFAULTS", "pf/nosuch")
+    with pytest.raises(UsageError, match="MIO_DEFAULTS: pf has no option 'nosuch'"):
+        of_environment()
 
 
 @pytest.mark.parametrize(
