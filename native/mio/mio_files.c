@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mio_heap.h"
 #include "mio_scan.h"
 #include "mio_template.h"
 #include "system_calls.h"
@@ -200,61 +201,63 @@ void gn_mio_files_free(struct gn_mio_files *files)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Where the kernel has a file: with links resolved. A file that is to be made is in its folder. */
-static bool resolve(const char *path, char resolved[PATH_MAX])
+/*
+ * Where the kernel has a file: with links resolved. A file that is to be made is in its folder. Of
+ * the heap, as threads may have small stacks; NULL: it is not known.
+ */
+static char *resolve(const char *path)
 {
-	const char *leaf = strrchr(path, '/');
+	char *resolved = gn_mio_heap_take(2 * PATH_MAX), *folder = resolved + PATH_MAX;
+	const char *leaf = strrchr(path, '/'), *added = "";
 	int fd = gn_mio_system_open(path, O_PATH | O_CLOEXEC, 0);
-	const char *added = "";
-	char link[32], folder[PATH_MAX];
-	size_t length;
-	long n;
+	char link[32];
+	long n = 0;
 
 	leaf = leaf ? leaf + 1 : path;
-	if (fd < 0) {
-		length = (size_t)(leaf - path);
-		if (length >= sizeof(folder))
-			return false;
-		memcpy(folder, path, length);
-		strcpy(folder + length, length ? "" : ".");
-		fd = gn_mio_system_open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	if (resolved && fd < 0 && leaf - path < PATH_MAX) {
+		memcpy(folder, path, (size_t)(leaf - path));
+		fd = gn_mio_system_open(*folder ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC,
+					0);
 		added = leaf;
 	}
-	if (fd < 0)
-		return false;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = gn_mio_system_link(link, resolved, PATH_MAX - 1);
-	gn_mio_system_close(fd);
-	if (n <= 0 || (size_t)n + 1 + strlen(added) >= PATH_MAX)
-		return false;
-	resolved[n] = 0;
-	if (*added)
-		sprintf(resolved + n, "/%s", added);
-	return true;
+	if (resolved && fd >= 0)
+		n = gn_mio_system_link(link, resolved, PATH_MAX - 1);
+	if (fd >= 0)
+		gn_mio_system_close(fd);
+	if (n > 0 && (size_t)n + 1 + strlen(added) < PATH_MAX) {
+		snprintf(resolved + n, PATH_MAX - (size_t)n, "%s%s", *added ? "/" : "", added);
+		return resolved;
+	}
+	gn_mio_heap_give(resolved);
+	return NULL;
 }
 
 const struct gn_mio_rule *gn_mio_files_match(const struct gn_mio_files *files, const char *path,
 					     const char **name_template)
 {
-	enum { NOT_ASKED, NONE, KNOWN } state = NOT_ASKED;
-	char resolved[PATH_MAX];
+	const struct gn_mio_rule *match = NULL;
+	bool is_asked = false;
+	char *resolved = NULL;
 
-	for (uint32_t i = 0; i < files->n; i++) {
+	for (uint32_t i = 0; i < files->n && !match; i++) {
 		const struct gn_mio_rule *rule = &files->rule[i];
 
-		for (uint32_t j = 0; j < rule->n_templates; j++) {
+		for (uint32_t j = 0; j < rule->n_templates && !match; j++) {
 			*name_template = rule->name_template[j];
 			if (gn_mio_template_matches(*name_template, path))
-				return rule;
-			if (**name_template != '/')
+				match = rule;
+			if (match || **name_template != '/')
 				continue;
-			if (state == NOT_ASKED)
-				state = resolve(path, resolved) ? KNOWN : NONE;
-			if (state == KNOWN && gn_mio_template_matches(*name_template, resolved))
-				return rule;
+			if (!is_asked)
+				resolved = resolve(path);
+			is_asked = true;
+			if (resolved && gn_mio_template_matches(*name_template, resolved))
+				match = rule;
 		}
 	}
-	return NULL;
+	gn_mio_heap_give(resolved);
+	return match;
 }
 
 /* --- modules alone ---------------------------------------------------------------------------- */
