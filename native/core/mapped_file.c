@@ -471,6 +471,9 @@ int gn_mapped_file_finish(struct gn_mapped_file *b, uint64_t kept, uint64_t byte
 	    mmap(address(b, kept), b->capacity - kept, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED)
 		result = -errno;
+	/* What there was no room for the end may count as well. */
+	if (!result)
+		result = check_limit(bytes);
 	if (!result && ftruncate(fd, (off_t)bytes))
 		result = -errno;
 	gn_mapped_file_close(b);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "file_calls.h"
@@ -88,6 +89,28 @@ void gn_io_module_unlock(struct gn_mio_file *file, int fd)
 		return 1;                                                                          \
 	} while (0)
 
+int gn_io_is_readable(const void *memory, size_t bytes)
+{
+	static __thread struct gn_probe probe __attribute__((tls_model("initial-exec")));
+	const uintptr_t first = (uintptr_t)memory >> GN_PROBE_PAGE_BITS;
+	const uintptr_t last = ((uintptr_t)memory + bytes - 1) >> GN_PROBE_PAGE_BITS;
+
+	if (!bytes || last < first)
+		return 0;
+	for (uintptr_t page = first; page <= last && page - first < PAGES_ASKED; page++)
+		if (!gn_probe_page(&probe, page))
+			return 0;
+	return 1;
+}
+
+/* Calls that move bytes are where threads are cancelled; with layers none of the C library's is
+ * made. Before a lock is taken. */
+static void test_cancel(int fd)
+{
+	if (gn_mio_file_is_at(fd))
+		pthread_testcancel();
+}
+
 /*
  * Whether layers may have a request of so many bytes. That for none is the kernel's, and whether
  * there is memory at the address is asked: layers copy, and a fault of theirs would be a signal
@@ -96,16 +119,7 @@ void gn_io_module_unlock(struct gn_mio_file *file, int fd)
  */
 static int may_copy(int fd, const void *memory, size_t bytes)
 {
-	static __thread struct gn_probe probe __attribute__((tls_model("initial-exec")));
-	const uintptr_t first = (uintptr_t)memory >> GN_PROBE_PAGE_BITS;
-	const uintptr_t last = ((uintptr_t)memory + bytes - 1) >> GN_PROBE_PAGE_BITS;
-
-	if (!gn_mio_file_is_at(fd) || !bytes || last < first)
-		return 0;
-	for (uintptr_t page = first; page <= last && page - first < PAGES_ASKED; page++)
-		if (!gn_probe_page(&probe, page))
-			return 0;
-	return 1;
+	return gn_mio_file_is_at(fd) && gn_io_is_readable(memory, bytes);
 }
 
 static int read_late(int fd, void *to, size_t bytes, ssize_t *result)
@@ -135,6 +149,7 @@ static int write_late(int fd, const void *from, size_t bytes, ssize_t *result)
 
 int gn_io_module_read(int fd, void *to, size_t bytes, ssize_t *result)
 {
+	test_cancel(fd);
 	if (!may_copy(fd, to, bytes))
 		return 0;
 	WITH_FILE(fd, result, ssize_t, gn_mio_file_read(file, to, bytes),
@@ -143,6 +158,7 @@ int gn_io_module_read(int fd, void *to, size_t bytes, ssize_t *result)
 
 int gn_io_module_write(int fd, const void *from, size_t bytes, ssize_t *result)
 {
+	test_cancel(fd);
 	if (!may_copy(fd, from, bytes))
 		return 0;
 	WITH_FILE(fd, result, ssize_t, gn_mio_file_write(file, from, bytes),
@@ -151,6 +167,7 @@ int gn_io_module_write(int fd, const void *from, size_t bytes, ssize_t *result)
 
 int gn_io_module_read_at(int fd, void *to, size_t bytes, int64_t offset, ssize_t *result)
 {
+	test_cancel(fd);
 	if (!may_copy(fd, to, bytes))
 		return 0;
 	WITH_FILE(fd, result, ssize_t, gn_mio_file_read_at(file, to, bytes, offset), return 0);
@@ -158,6 +175,7 @@ int gn_io_module_read_at(int fd, void *to, size_t bytes, int64_t offset, ssize_t
 
 int gn_io_module_write_at(int fd, const void *from, size_t bytes, int64_t offset, ssize_t *result)
 {
+	test_cancel(fd);
 	if (!may_copy(fd, from, bytes))
 		return 0;
 	WITH_FILE(fd, result, ssize_t, gn_mio_file_write_at(file, from, bytes, offset), return 0);
@@ -180,6 +198,7 @@ int gn_io_module_status(int fd, struct stat *status, int *result)
 
 int gn_io_module_sync(int fd, int data_only, int *result)
 {
+	test_cancel(fd);
 	WITH_FILE(fd, result, int, gn_mio_file_sync(file, data_only), return 0);
 }
 
@@ -248,6 +267,7 @@ move_vector(struct gn_mio_file *file, const struct iovec *vector, int n, int64_t
 int gn_io_module_read_vector(int fd, const struct iovec *vector, int n, int64_t offset,
 			     ssize_t *result)
 {
+	test_cancel(fd);
 	if (!is_vector(fd, vector, n))
 		return 0;
 	WITH_FILE(fd, result, ssize_t, move_vector(file, vector, n, offset, read_piece), return 0);
@@ -256,6 +276,7 @@ int gn_io_module_read_vector(int fd, const struct iovec *vector, int n, int64_t 
 int gn_io_module_write_vector(int fd, const struct iovec *vector, int n, int64_t offset,
 			      ssize_t *result)
 {
+	test_cancel(fd);
 	if (!is_vector(fd, vector, n) || gn_mio_file_of(fd)->is_append)
 		return 0;
 	WITH_FILE(fd, result, ssize_t, move_vector(file, vector, n, offset, write_piece), return 0);

@@ -13,6 +13,9 @@
 
 struct gn_mio_file;
 
+/* Whether memory can be read, up to 64 pages of it. */
+int gn_io_is_readable(const void *memory, size_t bytes);
+
 int gn_io_module_read(int fd, void *to, size_t bytes, ssize_t *result);
 int gn_io_module_write(int fd, const void *from, size_t bytes, ssize_t *result);
 int gn_io_module_read_at(int fd, void *to, size_t bytes, int64_t offset, ssize_t *result);

@@ -103,6 +103,8 @@ void gn_mio_fatal_signals_begin(void)
 {
 	is_begun = 1;
 	install(by_others, N(by_others), on_signal);
+	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+		install(&number, 1, on_signal);
 	install(by_code, N(by_code), on_fault);
 }
 

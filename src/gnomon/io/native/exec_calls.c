@@ -10,7 +10,37 @@
 
 #include "exec_calls.h"
 
+#include <sched.h>
+#include <stdarg.h>
 #include <stdlib.h>
+
+/* Handlers of forks are not called. */
+pid_t _Fork(void)
+{
+	pid_t (*const next)(void) = (pid_t (*)(void))dlsym(RTLD_NEXT, "_Fork");
+
+	if (gn_io_asks_modules())
+		gn_io_module_spawn(1);
+	return next();
+}
+
+int clone(int (*call)(void *), void *stack, int flags, void *argument, ...)
+{
+	typedef int (*function)(int (*)(void *), void *, int, void *, ...);
+	const function next = (function)dlsym(RTLD_NEXT, "clone");
+	void *parent_number, *storage, *child_number;
+	va_list more;
+
+	/* Three words that may not be there: what is not asked for is not looked at. */
+	va_start(more, argument);
+	parent_number = va_arg(more, void *);
+	storage = va_arg(more, void *);
+	child_number = va_arg(more, void *);
+	va_end(more);
+	if (gn_io_asks_modules() && !(flags & CLONE_THREAD))
+		gn_io_module_spawn(1);
+	return next(call, stack, flags, argument, parent_number, storage, child_number);
+}
 
 int system(const char *command)
 {
