@@ -74,7 +74,7 @@ int gn_io_is_child(void)
 		return 0;
 	}
 	if (atomic_exchange(&child, pid) != pid)
-		gn_mio_files_show(0);
+		gn_mio_files_show(0, owner);
 	return 1;
 }
 
@@ -92,7 +92,7 @@ void gn_io_module_spawn(int gets_all)
 		return;
 	gn_io_work_begin(&work);
 	if (!gn_io_is_child())
-		gn_mio_files_show(gets_all);
+		gn_mio_files_show(gets_all, 0);
 	gn_io_work_end(&work);
 }
 

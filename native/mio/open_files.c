@@ -131,11 +131,6 @@ void gn_mio_files_after_call(void (*call)(void))
 	atomic_store(&after_call, call);
 }
 
-bool gn_mio_file_try_lock(struct gn_mio_file *file)
-{
-	return !is_mine(file) && !pthread_mutex_trylock(&file->lock);
-}
-
 struct gn_mio_file *gn_mio_file_lock(int fd, int *error)
 {
 	struct gn_mio_file *file;
@@ -388,16 +383,26 @@ int gn_mio_file_find_position(struct gn_mio_file *file)
 
 /* --- all files -------------------------------------------------------------------------------- */
 
-static bool lock_in_time(struct gn_mio_file *file)
+static bool lock_mutex(struct gn_mio_file *file)
 {
 	struct timespec until;
 
-	if (is_mine(file))
-		return false;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += WAIT_SECONDS;
+	return !pthread_mutex_timedlock(&file->lock, &until);
+}
+
+bool gn_mio_file_lock_for_fork(struct gn_mio_file *file)
+{
+	return !is_mine(file) && lock_mutex(file);
+}
+
+static bool lock_in_time(struct gn_mio_file *file)
+{
+	if (is_mine(file))
+		return false;
 	hold(file);
-	if (!pthread_mutex_timedlock(&file->lock, &until)) {
+	if (lock_mutex(file)) {
 		file->is_without_lock = false;
 		return true;
 	}

@@ -71,9 +71,9 @@ static inline bool gn_mio_file_is_at(int fd)
 struct gn_mio_file *gn_mio_file_lock(int fd, int *error);
 void gn_mio_file_unlock(struct gn_mio_file *file);
 
-/* For a fork, with the mutex alone; false: a thread is at the file, this one in a call that a
- * signal's handler came over. */
-bool gn_mio_file_try_lock(struct gn_mio_file *file);
+/* With the mutex alone, for a second; false: another thread is at the file, or this one in a call
+ * that a signal's handler came over. */
+bool gn_mio_file_lock_for_fork(struct gn_mio_file *file);
 
 /* 0, or a negative errno: the stack is closed. */
 int gn_mio_file_add(struct gn_mio_stack *stack, bool is_scratch);
