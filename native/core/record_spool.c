@@ -1,7 +1,6 @@
 #include "record_spool.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 
 static uint64_t unit_bytes(const struct gn_spool *spool)
 {
@@ -81,27 +80,14 @@ int gn_spool_turn(struct gn_spool *spool, struct gn_spool_writer *writer)
 	return 0;
 }
 
-/* What was taken behind the end of the file could not be written. */
-static uint64_t end_of_file(const struct gn_spool *spool, uint64_t tail)
-{
-	struct stat status;
-
-	if (fstat(spool->file.fd, &status) || (uint64_t)status.st_size >= tail ||
-	    (uint64_t)status.st_size < spool->begin)
-		return tail;
-	return spool->begin +
-	       ((uint64_t)status.st_size - spool->begin) / unit_bytes(spool) * unit_bytes(spool);
-}
-
 uint64_t gn_spool_end(struct gn_spool *spool)
 {
 	const uint64_t bytes = unit_bytes(spool);
-	const int failed = atomic_exchange(&spool->error, EBADF);
 	const uint64_t most = spool->begin + (spool->file.capacity - spool->begin) / bytes * bytes;
 	uint64_t tail;
 
+	atomic_store(&spool->error, EBADF);
 	/* Another thread may be about to give back what is behind the capacity. */
 	tail = atomic_load(spool->tail);
-	tail = tail < most ? tail : most;
-	return failed ? end_of_file(spool, tail) : tail;
+	return tail < most ? tail : most;
 }

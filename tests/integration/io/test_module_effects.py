@@ -112,3 +112,26 @@ def test_files_that_are_made_are_where_their_folder_is(tmp_path: Path) -> None:
 def test_modules_that_no_file_had_are_told(tmp_path: Path) -> None:
     done = gnomon(tmp_path, "io", "--files", "other/* [ wb ]", "--", sys.executable, "-c", "pass")
     assert "no file had modules" in done.stderr
+
+
+@pytest.mark.parametrize("stack", [*HOLDING, "pf"])
+@pytest.mark.parametrize(
+    "way", ["clone", "_Fork", "message", "cancel", "threads", "vfork", "limit", "signal"]
+)
+def test_what_others_get_is_whole(
+    way: str, stack: str, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    command: list[str | Path] = [compiled("cc", "io/sharing.c", "-O1", "-pthread"), way]
+    plain = ran(command, tmp_path / "plain", {})
+    assert ran(command, tmp_path / "modules", with_modules(stack, tmp_path)) == plain
+
+
+def test_a_trace_ends_no_program_at_its_limit_of_sizes(tmp_path: Path) -> None:
+    script = (
+        "import os, resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
+        "fd = os.open('/dev/null', os.O_WRONLY); [os.write(fd, b'x') for _ in range(30000)];"
+        "os._exit(3)"
+    )
+    done = gnomon(tmp_path, "io", "--trace", "--name", "r", "--", "/usr/bin/env", "python3", "-c",
+                  script)  # fmt: skip
+    assert done.returncode == 3, done.stderr
