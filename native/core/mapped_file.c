@@ -460,6 +460,7 @@ static void wait_for_growers(struct gn_mapped_file *b)
 
 int gn_mapped_file_finish(struct gn_mapped_file *b, uint64_t kept, uint64_t bytes)
 {
+	struct stat status;
 	int fd, result;
 
 	atomic_store(&b->is_given_up, true);
@@ -471,8 +472,8 @@ int gn_mapped_file_finish(struct gn_mapped_file *b, uint64_t kept, uint64_t byte
 	    mmap(address(b, kept), b->capacity - kept, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED)
 		result = -errno;
-	/* What there was no room for the end may count as well. */
-	if (!result)
+	/* What there was no room for may count for the end; a shorter file is within the limit. */
+	if (!result && (fstat(fd, &status) || (uint64_t)status.st_size < bytes))
 		result = check_limit(bytes);
 	if (!result && ftruncate(fd, (off_t)bytes))
 		result = -errno;
