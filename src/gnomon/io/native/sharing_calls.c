@@ -15,17 +15,12 @@
 #define NEXT(name) ((typeof(&name))dlsym(RTLD_NEXT, #name))
 
 /* A message that cannot be read is the kernel's to refuse. */
-static int is_readable(const void *memory, size_t bytes)
-{
-	return memory && bytes && gn_io_is_readable(memory, bytes);
-}
-
 static void expose_sent(const struct msghdr *message)
 {
 	const struct cmsghdr *part;
 
-	if (!is_readable(message, sizeof(*message)) ||
-	    !is_readable(message->msg_control, message->msg_controllen))
+	if (!gn_io_is_readable(message, sizeof(*message)) ||
+	    !gn_io_is_readable(message->msg_control, message->msg_controllen))
 		return;
 	for (part = CMSG_FIRSTHDR(message); part;
 	     part = CMSG_NXTHDR((struct msghdr *)(uintptr_t)message,
@@ -51,7 +46,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 
 int sendmmsg(int fd, struct mmsghdr *messages, unsigned int n, int flags)
 {
-	if (gn_io_asks_modules() && is_readable(messages, n * sizeof(*messages)))
+	if (gn_io_asks_modules() && gn_io_is_readable(messages, n * sizeof(*messages)))
 		for (unsigned int i = 0; i < n; i++)
 			expose_sent(&messages[i].msg_hdr);
 	return NEXT(sendmmsg)(fd, messages, n, flags);
