@@ -29,7 +29,8 @@ foreach(folder ${folders})
     endif()
   endif()
   # Each has a runtime of its own, and the end of a process still comes to it. What modules of other
-  # makers call is seen.
+  # makers call is seen. What they call of others is bound as they are loaded: where a first call is
+  # bound it takes 3 KB of stack, which a signal's handler may not have.
   set(hidden ALL)
   if(TARGET gnomon-generated-${name})
     get_target_property(own_hidden gnomon-generated-${name} HIDDEN_LIBRARIES)
@@ -38,6 +39,7 @@ foreach(folder ${folders})
     endif()
   endif()
   target_link_options(gnomon-in-program-${name} PRIVATE -Wl,--exclude-libs,${hidden} -Wl,-z,nodelete
+                                             -Wl,-z,now
                                              -Wl,--no-undefined)
   install(TARGETS gnomon-in-program-${name} LIBRARY DESTINATION gnomon/${name} COMPONENT capabilities)
   add_dependencies(capability-libraries gnomon-in-program-${name})

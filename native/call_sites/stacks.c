@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "call_stack.h"
+#include "scratch.h"
 #include "stacks.h"
 
 #define MODULES_MAX 1024u
@@ -39,10 +40,21 @@ static struct {
 	uint32_t n_codes;
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* What a new place takes, and the signal stack that a call may come from has no room for. */
+struct work {
+	struct gn_stack stack;
+	struct gn_python_caller_frame python[GN_PYTHON_CALLER_FRAMES_MAX];
+	char code[GN_PYTHON_CALLER_TEXT_BYTES];
+	char path[PATH_MAX];
+};
+
+_Static_assert(sizeof(struct work) <= GN_SCRATCH_BYTES, "a place's work has room");
+
 /* --- modules ---------------------------------------------------------------------------------- */
 
 struct search {
 	struct gn_totals_chunk *chunk;
+	struct work *work;
 	uintptr_t address;
 	const struct module *module;
 };
@@ -70,17 +82,20 @@ static uint32_t build_id_of(const struct dl_phdr_info *info, uint8_t *id)
 	return 0;
 }
 
-static void write_module(struct gn_totals_chunk *chunk, const struct dl_phdr_info *info,
+static void write_module(const struct search *search, const struct dl_phdr_info *info,
 			 uint32_t number)
 {
 	struct gn_module_record record = {.module = number};
-	char path[PATH_MAX] = "";
+	struct gn_totals_chunk *chunk = search->chunk;
+	char *path = search->work->path;
+	ssize_t n = 0;
 
 	record.build_id_bytes = (uint16_t)build_id_of(info, record.build_id);
 	gn_totals_add(chunk, GN_TOTALS_MODULE, &record, sizeof(record));
 	/* The program itself has no name there. */
-	if (!info->dlpi_name[0] && readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
-		path[0] = 0;
+	if (!info->dlpi_name[0])
+		n = readlink("/proc/self/exe", path, sizeof(search->work->path) - 1);
+	path[n > 0 ? n : 0] = 0;
 	gn_totals_add_text(chunk, GN_TOTALS_MODULE, number,
 			   info->dlpi_name[0] ? info->dlpi_name : path);
 }
@@ -104,7 +119,7 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
 					  .end = begin + info->dlpi_phdr[i].p_memsz,
 					  .base = info->dlpi_addr,
 					  .number = shared.n_module_numbers++};
-		write_module(search->chunk, info, module->number);
+		write_module(search, info, module->number);
 		search->module = module;
 		return 1;
 	}
@@ -112,9 +127,10 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
 }
 
 /* What is mapped where a module was that has been closed is taken for it: none is forgotten. */
-static const struct module *module_of(struct gn_totals_chunk *chunk, uintptr_t address)
+static const struct module *module_of(struct gn_totals_chunk *chunk, struct work *work,
+				      uintptr_t address)
 {
-	struct search search = {.chunk = chunk, .address = address};
+	struct search search = {.chunk = chunk, .work = work, .address = address};
 
 	for (uint32_t i = 0; i < shared.n_modules; i++)
 		if (address >= shared.module[i].begin && address < shared.module[i].end)
@@ -151,13 +167,13 @@ static uint32_t frame_of(struct gn_totals_chunk *chunk, uint32_t caller, uint32_
 /* --- stacks ----------------------------------------------------------------------------------- */
 
 /* Frames of the `n` innermost, but those that are `hidden`; the innermost one's number. */
-static uint32_t add_native(struct gn_totals_chunk *chunk, const struct gn_stack *stack, uint32_t n,
+static uint32_t add_native(struct gn_totals_chunk *chunk, struct work *work, uint32_t n,
 			   uint32_t caller, const struct module *hidden)
 {
 	for (uint32_t i = n; i-- > 0;) {
 		/* The call, not where it returns to. */
-		const uintptr_t address = stack->address[i] - 1;
-		const struct module *module = module_of(chunk, address);
+		const uintptr_t address = work->stack.address[i] - 1;
+		const struct module *module = module_of(chunk, work, address);
 
 		if (module && hidden && module->base == hidden->base)
 			continue;
@@ -170,10 +186,9 @@ static uint32_t add_native(struct gn_totals_chunk *chunk, const struct gn_stack 
 /* --- Python ----------------------------------------------------------------------------------- */
 
 /* The number of a function; GN_TOTALS_NONE where there are too many. */
-static uint32_t code_of(struct gn_totals_chunk *chunk, uintptr_t address)
+static uint32_t code_of(struct gn_totals_chunk *chunk, struct work *work, uintptr_t address)
 {
 	const uint64_t identity = gn_python_caller_identity(address);
-	char text[GN_PYTHON_CALLER_TEXT_BYTES];
 
 	for (uint32_t i = 0; i < shared.n_codes; i++)
 		if (shared.code[i].address == address && shared.code[i].identity == identity)
@@ -181,8 +196,8 @@ static uint32_t code_of(struct gn_totals_chunk *chunk, uintptr_t address)
 	if (shared.n_codes == CODES_MAX)
 		return GN_TOTALS_NONE;
 	shared.code[shared.n_codes] = (struct code){address, identity};
-	gn_python_caller_name(address, text, sizeof(text));
-	gn_totals_add_text(chunk, GN_TOTALS_CODE, shared.n_codes, text);
+	gn_python_caller_name(address, work->code, sizeof(work->code));
+	gn_totals_add_text(chunk, GN_TOTALS_CODE, shared.n_codes, work->code);
 	return shared.n_codes++;
 }
 
@@ -190,12 +205,11 @@ static uint32_t code_of(struct gn_totals_chunk *chunk, uintptr_t address)
  * Python's functions stand where the interpreter and what started it do; below the innermost one is
  * what it called in libraries. Those that called back into Python are left out. 0: there are none.
  */
-static int add_python(struct gn_totals_chunk *chunk, const struct gn_stack *stack,
-		      uint32_t *innermost)
+static int add_python(struct gn_totals_chunk *chunk, struct work *work, uint32_t *innermost)
 {
-	struct gn_python_caller_frame frame[GN_PYTHON_CALLER_FRAMES_MAX];
-	const uint32_t n = gn_python_caller_stack(frame, GN_PYTHON_CALLER_FRAMES_MAX);
-	const struct module *interpreter = module_of(chunk, gn_python_caller_address());
+	const struct gn_stack *stack = &work->stack;
+	const uint32_t n = gn_python_caller_stack(work->python, GN_PYTHON_CALLER_FRAMES_MAX);
+	const struct module *interpreter = module_of(chunk, work, gn_python_caller_address());
 	uint32_t caller = GN_TOTALS_NONE, n_native = 0;
 
 	while (n_native < stack->n && !gn_python_caller_is_loop(stack->address[n_native] - 1))
@@ -203,12 +217,13 @@ static int add_python(struct gn_totals_chunk *chunk, const struct gn_stack *stac
 	if (!n || !interpreter || n_native == stack->n)
 		return 0;
 	for (uint32_t i = n; i-- > 0;) {
-		const uint32_t code = code_of(chunk, frame[i].code);
+		const uint32_t code = code_of(chunk, work, work->python[i].code);
 
 		if (code != GN_TOTALS_NONE)
-			caller = frame_of(chunk, caller, code | GN_TOTALS_IS_CODE, frame[i].line);
+			caller = frame_of(chunk, caller, code | GN_TOTALS_IS_CODE,
+					  work->python[i].line);
 	}
-	*innermost = add_native(chunk, stack, n_native, caller, interpreter);
+	*innermost = add_native(chunk, work, n_native, caller, interpreter);
 	return 1;
 }
 
@@ -226,17 +241,21 @@ uint32_t gn_stack_record(struct gn_site_thread *thread, struct gn_call_place *pl
 {
 	const struct gn_stack_bounds bounds = {thread->stack_begin, thread->stack_end};
 	struct gn_stack_callers callers;
-	struct gn_stack stack;
+	struct work *work = gn_scratch_take();
 	uint32_t caller = GN_TOTALS_NONE;
 
-	gn_stack_unwind(&stack, &callers, place->return_address, place->frame, bounds);
+	place->n_checked = 0;
+	if (!work)
+		return caller;
+	gn_stack_unwind(&work->stack, &callers, place->return_address, place->frame, bounds);
 	place->n_checked = callers.n;
 	for (uint32_t i = 0; i < callers.n; i++)
 		checked[i] = (struct gn_checked_frame){callers.caller[i].slot,
 						       callers.caller[i].address};
 	pthread_mutex_lock(&shared.lock);
-	if (!gn_has_python_callers || !add_python(&thread->chunk, &stack, &caller))
-		caller = add_native(&thread->chunk, &stack, stack.n, GN_TOTALS_NONE, NULL);
+	if (!gn_has_python_callers || !add_python(&thread->chunk, work, &caller))
+		caller = add_native(&thread->chunk, work, work->stack.n, GN_TOTALS_NONE, NULL);
 	pthread_mutex_unlock(&shared.lock);
+	gn_scratch_give(work);
 	return caller;
 }

@@ -14,6 +14,7 @@
 #include "host_name.h"
 #include "mapped_file.h"
 #include "own_calls.h"
+#include "scratch.h"
 #include "staging.h"
 #include "tick_rate.h"
 
@@ -121,21 +122,45 @@ static uint64_t fill_header(struct gn_totals_header *header, const struct gn_sta
 
 static int give_name(void)
 {
-	char path[PATH_MAX];
 	const size_t length = strlen(file.path) - strlen(UNFINISHED);
+	char *path = gn_scratch_take();
+	int failed;
 
+	if (!path)
+		return -ENOMEM;
 	memcpy(path, file.path, length);
 	path[length] = 0;
-	if (rename(file.path, path))
-		return -errno;
+	failed = rename(file.path, path) ? -errno : 0;
+	gn_scratch_give(path);
+	if (failed)
+		return failed;
 	/* By which it is opened again where the program closes its descriptor. */
 	file.path[length] = 0;
 	return 0;
 }
 
+/* In the staging folder. 0, or a negative errno. */
+static int create(const struct gn_staging_origin *origin, uint64_t first)
+{
+	char *path = gn_scratch_take(), ending[64];
+	int failed = path ? 0 : -ENOMEM;
+
+	snprintf(ending, sizeof(ending), "%s.totals" UNFINISHED, origin->capability);
+	if (!failed)
+		failed = gn_staging_path(origin, ending, path, PATH_MAX);
+	if (!failed) {
+		failed = gn_mapped_file_create(&file, path, gn_mapped_file_capacity(CAPACITY_BYTES),
+					       first);
+		if (failed)
+			gn_mapped_file_report(&file, -failed, 0);
+	}
+	gn_scratch_give(path);
+	return failed;
+}
+
 int gn_totals_open(const struct gn_totals_plan *plan)
 {
-	char host[GN_HOST_NAME_SIZE], path[PATH_MAX], ending[64];
+	char host[GN_HOST_NAME_SIZE];
 	const struct gn_staging_origin origin = gn_staging_here(plan->capability, host);
 	const uint64_t first =
 		PAGE_BYTES + (uint64_t)plan->n_routines * GN_TOTALS_NAME_BYTES + 2 * PAGE_BYTES;
@@ -145,15 +170,9 @@ int gn_totals_open(const struct gn_totals_plan *plan)
 	if (opened || !gn_staging_folder(plan->capability))
 		return opened ? -EALREADY : -ENOENT;
 	gn_tick_rate_begin();
-	snprintf(ending, sizeof(ending), "%s.totals" UNFINISHED, plan->capability);
-	failed = gn_staging_path(&origin, ending, path, sizeof(path));
+	failed = create(&origin, first);
 	if (failed)
 		return failed;
-	failed = gn_mapped_file_create(&file, path, gn_mapped_file_capacity(CAPACITY_BYTES), first);
-	if (failed) {
-		gn_mapped_file_report(&file, -failed, 0);
-		return failed;
-	}
 	header = (struct gn_totals_header *)file.start;
 	header->tail = fill_header(header, &origin, plan);
 	atomic_thread_fence(memory_order_release);

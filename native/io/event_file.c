@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
+#include "scratch.h"
 #include "tick_rate.h"
 
 #define RECORDS_BEGIN 4096u
@@ -33,14 +34,20 @@ static int create(uint64_t capacity)
 {
 	const char *totals = gn_totals_path();
 	const size_t length = totals ? strlen(totals) : 0;
-	char path[PATH_MAX];
+	char *path;
+	int failed;
 
-	if (length < sizeof(ENDING) || length >= sizeof(path))
+	if (length < sizeof(ENDING) || length >= PATH_MAX)
 		return -ENAMETOOLONG;
+	path = gn_scratch_take();
+	if (!path)
+		return -ENOMEM;
 	memcpy(path, totals, length + 1);
 	memcpy(path + length - strlen(ENDING), OWN_ENDING, sizeof(OWN_ENDING));
-	return gn_mapped_file_create(&spool.file, path, gn_mapped_file_capacity(capacity),
-				     RECORDS_BEGIN);
+	failed = gn_mapped_file_create(&spool.file, path, gn_mapped_file_capacity(capacity),
+				       RECORDS_BEGIN);
+	gn_scratch_give(path);
+	return failed;
 }
 
 void gn_io_events_open(void)

@@ -1,6 +1,7 @@
 #include "file_table.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "io_process.h"
 #include "memory_probe.h"
 #include "own_calls.h"
+#include "scratch.h"
 #include "staging.h"
 
 /* Of more files than that the others are one. */
@@ -159,13 +161,25 @@ static int read_link_of(int fd, char *path, size_t size)
 
 uint32_t gn_io_file_of_descriptor(int fd)
 {
-	char path[PATH_MAX + 16];
+	char *path = gn_scratch_take();
+	uint32_t file = GN_IO_NO_FILE;
 
-	if (read_link_of(fd, path, sizeof(path)))
-		return GN_IO_NO_FILE;
-	shorten(path);
-	return gn_io_file(path);
+	if (path && !read_link_of(fd, path, PATH_MAX + 16)) {
+		shorten(path);
+		file = gn_io_file(path);
+	}
+	gn_scratch_give(path);
+	return file;
 }
+
+/* Of a path while it is looked up. */
+struct texts {
+	char path[2 * PATH_MAX]; /* with what comes before it */
+	char folder[PATH_MAX];
+	char name[NAME_MAX + 1];
+};
+
+_Static_assert(sizeof(struct texts) <= GN_SCRATCH_BYTES, "a path has room");
 
 /* Without "." and empty names. */
 static void clean(char *path)
@@ -188,15 +202,16 @@ static void clean(char *path)
 }
 
 /* Behind a symbolic link ".." leads elsewhere than the text says: the kernel is asked. */
-static void resolve_parents(char *path, size_t size)
+static void resolve_parents(struct texts *texts)
 {
-	char folder[PATH_MAX], name[NAME_MAX + 1] = "";
+	char *path = texts->path, *folder = texts->folder, *name = texts->name;
 	char *slash = strrchr(path, '/');
 	int fd;
 
+	name[0] = 0;
 	if (!strstr(path, "/..") || !slash)
 		return;
-	if (strcmp(slash, "/..") && strlen(slash + 1) < sizeof(name)) {
+	if (strcmp(slash, "/..") && strlen(slash + 1) < sizeof(texts->name)) {
 		strcpy(name, slash + 1);
 		*slash = 0;
 	}
@@ -206,8 +221,9 @@ static void resolve_parents(char *path, size_t size)
 		*slash = '/';
 	if (fd < 0)
 		return;
-	if (!read_link_of(fd, folder, sizeof(folder)))
-		snprintf(path, size, "%s%s%s", folder, name[0] && folder[1] ? "/" : "", name);
+	if (!read_link_of(fd, folder, sizeof(texts->folder)))
+		snprintf(path, sizeof(texts->path), "%s%s%s", folder,
+			 name[0] && folder[1] ? "/" : "", name);
 	syscall(SYS_close, fd);
 }
 
@@ -229,25 +245,36 @@ static int can_be_read(const char *path)
 	return 0;
 }
 
-uint32_t gn_io_file_of_path(int directory, const char *path, int was_read)
+static uint32_t file_named(struct texts *texts, int directory, const char *path)
 {
-	char text[GN_IO_PATH_BYTES];
+	char *text = texts->path;
 	size_t n = 0;
 
-	if (!path || (!was_read && !can_be_read(path)))
-		return GN_IO_NO_FILE;
 	if (path[0] != '/') {
-		if (directory != AT_FDCWD && !path[0])
-			return gn_io_file_of_descriptor(directory);
 		if (directory == AT_FDCWD ? syscall(SYS_getcwd, text, PATH_MAX) <= 0
 					  : read_link_of(directory, text, PATH_MAX))
 			text[0] = 0;
 		n = strlen(text);
 	}
-	snprintf(text + n, sizeof(text) - n, "%s%s", n ? "/" : "", path);
+	snprintf(text + n, sizeof(texts->path) - n, "%s%s", n ? "/" : "", path);
 	clean(text);
-	resolve_parents(text, sizeof(text));
+	resolve_parents(texts);
 	return gn_io_file(text);
+}
+
+uint32_t gn_io_file_of_path(int directory, const char *path, int was_read)
+{
+	struct texts *texts;
+	uint32_t file;
+
+	if (!path || (!was_read && !can_be_read(path)))
+		return GN_IO_NO_FILE;
+	if (directory != AT_FDCWD && !path[0])
+		return gn_io_file_of_descriptor(directory);
+	texts = gn_scratch_take();
+	file = texts ? file_named(texts, directory, path) : GN_IO_NO_FILE;
+	gn_scratch_give(texts);
+	return file;
 }
 
 /* --- records ---------------------------------------------------------------------------------- */

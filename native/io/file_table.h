@@ -2,7 +2,6 @@
 #ifndef GNOMON_IO_FILE_TABLE_H
 #define GNOMON_IO_FILE_TABLE_H
 
-#include <limits.h>
 #include <stdint.h>
 
 #include "places.h"
@@ -10,8 +9,6 @@
 #define GN_IO_NO_FILE UINT32_MAX
 /* Ours: nothing is recorded of it. */
 #define GN_IO_OWN_FILE (UINT32_MAX - 1)
-/* A path with what comes before it. */
-#define GN_IO_PATH_BYTES (2 * PATH_MAX)
 
 /* What fstat(2) says of a file. */
 struct gn_io_status {

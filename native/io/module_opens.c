@@ -14,6 +14,7 @@
 #include "module_exposure.h"
 #include "module_process.h"
 #include "result.h"
+#include "scratch.h"
 #include "system_calls.h"
 
 /* Files that are kept in mind; after more all count as mapped. */
@@ -107,12 +108,11 @@ void gn_io_mapping(int fd)
 }
 
 /* Whether the process has another descriptor of the file that no layer knows of: of a stream. */
-static int is_open_elsewhere(int folder, const struct stat *status)
+static int is_open_elsewhere(int folder, const struct stat *status, char *entries)
 {
-	_Alignas(8) char entries[4096];
 	long n;
 
-	while ((n = syscall(SYS_getdents64, folder, entries, sizeof(entries))) > 0)
+	while ((n = syscall(SYS_getdents64, folder, entries, GN_SCRATCH_BYTES)) > 0)
 		for (long at = 0; at < n;) {
 			const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
 			const int fd = atoi(entry->d_name);
@@ -129,17 +129,21 @@ static int is_open_elsewhere(int folder, const struct stat *status)
 
 static void meet_others(int fd)
 {
+	char *entries;
 	struct stat status;
 	int folder;
 
 	if (gn_mio_system_status(fd, &status))
 		return;
+	entries = gn_scratch_take();
 	folder = gn_mio_system_open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	/* Without an answer it is taken for open. */
-	if (folder < 0 || was_mapped(&status) || is_open_elsewhere(folder, &status))
+	if (folder < 0 || !entries || was_mapped(&status) ||
+	    is_open_elsewhere(folder, &status, entries))
 		gn_mio_file_flush_peers(&status, 1);
 	if (folder >= 0)
 		gn_mio_system_close(folder);
+	gn_scratch_give(entries);
 }
 
 /* --- opening and closing ---------------------------------------------------------------------- */

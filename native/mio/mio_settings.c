@@ -12,7 +12,9 @@
 
 static struct gn_mio_settings settings;
 
-static void report(const struct gn_mio_error *error, const char *name, const char *text)
+/* Not in the frames of its callers, which a signal's stack has to have room for. */
+static __attribute__((noinline)) void report(const struct gn_mio_error *error, const char *name,
+					     const char *text)
 {
 	char lines[640];
 	struct iovec texts[] = {{.iov_base = "gnomon: "}, {.iov_base = lines}};
@@ -159,6 +161,33 @@ static void print_open(const struct gn_mio_request *request, const struct gn_mio
 	gn_mio_output_end(output);
 }
 
+static int open_stack(struct gn_mio_stack **stack, const struct gn_mio_request *request,
+		      const struct gn_mio_list *list)
+{
+	const int result = gn_mio_stack_open(stack, list, &request->file);
+
+	print_open(request, list, result);
+	return result;
+}
+
+/* Of a call that has modules itself: their list is in no other call's frame, for which a signal's
+ * stack would have to have room. */
+static __attribute__((noinline)) int open_modules(struct gn_mio_stack **stack,
+						  const struct gn_mio_request *request,
+						  const struct gn_mio_defaults *defaults)
+{
+	struct gn_mio_list list = {0};
+	struct gn_mio_error error = {0, "there is no memory"};
+	int result = gn_mio_list_read(&list, defaults, request->modules, &error);
+
+	if (result == -EINVAL)
+		report(&error, "modules of MIO_open64", request->modules);
+	if (!result)
+		result = open_stack(stack, request, &list);
+	gn_mio_list_free(&list);
+	return result;
+}
+
 int gn_mio_request_open(struct gn_mio_stack **stack, const struct gn_mio_request *request)
 {
 	const struct gn_mio_settings *own = gn_mio_settings();
@@ -167,22 +196,8 @@ int gn_mio_request_open(struct gn_mio_stack **stack, const struct gn_mio_request
 	const struct gn_mio_files *files =
 		request->skips_defaults ? &own->module_files : &own->files;
 	const struct gn_mio_list *list = list_of(request, files);
-	struct gn_mio_list of_call = {0};
-	struct gn_mio_error error = {0, "there is no memory"};
-	int result = 0;
 
-	if (!list && request->modules && !request->is_plain) {
-		result = gn_mio_list_read(&of_call, defaults, request->modules, &error);
-		if (result == -EINVAL)
-			report(&error, "modules of MIO_open64", request->modules);
-		list = &of_call;
-	}
-	if (!list)
-		list = &files->plain;
-	if (!result) {
-		result = gn_mio_stack_open(stack, list, &request->file);
-		print_open(request, list, result);
-	}
-	gn_mio_list_free(&of_call);
-	return result;
+	if (!list && request->modules && !request->is_plain)
+		return open_modules(stack, request, defaults);
+	return open_stack(stack, request, list ? list : &files->plain);
 }

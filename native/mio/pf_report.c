@@ -5,29 +5,23 @@
 #include <stdio.h>
 
 struct report {
-	char text[4096];
-	size_t used;
+	struct gn_mio_output *output;
 	const char *tag;
 };
 
-__attribute__((format(printf, 2, 3))) static void add_line(struct report *report,
+__attribute__((format(printf, 2, 3))) static void add_line(const struct report *report,
 							   const char *format, ...)
 {
-	const size_t left = sizeof(report->text) - report->used;
 	char line[256];
 	va_list arguments;
-	int n;
 
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	n = snprintf(report->text + report->used, left, "%s%s\n", report->tag, line);
-	if (n > 0 && (size_t)n < left)
-		report->used += (size_t)n;
-	report->text[report->used] = '\0';
+	gn_mio_print(report->output, "%s%s\n", report->tag, line);
 }
 
-static void add_bytes(struct report *report, const char *what, uint64_t times, uint64_t bytes,
+static void add_bytes(const struct report *report, const char *what, uint64_t times, uint64_t bytes,
 		      int64_t unit)
 {
 	static const char *const name[] = {"bytes", "kbytes", "mbytes", "gbytes", "tbytes"};
@@ -47,7 +41,7 @@ void gn_pf_tell(struct gn_mio_layer *layer, struct gn_mio_output *output, int is
 	const struct gn_prefetch *prefetch = &pf->prefetch;
 	const int64_t unit = setting[GN_PF_UNIT].number;
 	const char *tag = setting[GN_PF_TAG].text;
-	struct report report = {.tag = tag ? tag : ""};
+	const struct report report = {output, tag ? tag : ""};
 
 	if (!setting[GN_PF_STATS].text || (!is_final && !setting[GN_PF_INTER].number))
 		return;
@@ -67,5 +61,4 @@ void gn_pf_tell(struct gn_mio_layer *layer, struct gn_mio_output *output, int is
 		  prefetch->engine_bytes[GN_ENGINE_ADVICE], unit);
 	add_bytes(&report, "pages by threads", prefetch->stream.begun, prefetch->stream.bytes_read,
 		  unit);
-	gn_mio_print(output, "%s", report.text);
 }

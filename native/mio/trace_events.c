@@ -18,6 +18,7 @@
 #include "host_name.h"
 #include "mapped_file.h"
 #include "mio_heap.h"
+#include "scratch.h"
 #include "signal_shield.h"
 #include "stderr_line.h"
 #include "system_calls.h"
@@ -98,6 +99,12 @@ static void fill_header(struct gn_mio_events_header *header)
 	memcpy(header->magic, GN_MIO_EVENTS_MAGIC, sizeof(header->magic));
 }
 
+struct paths {
+	char path[PATH_MAX], incomplete[PATH_MAX];
+};
+
+_Static_assert(sizeof(struct paths) <= GN_SCRATCH_BYTES, "both paths have room");
+
 /* Where the file is to be: a link leads to it. 0, or a negative errno. */
 static int find_place(const char *name, char path[PATH_MAX])
 {
@@ -116,16 +123,16 @@ static int find_place(const char *name, char path[PATH_MAX])
  * The file gets its name when its header is complete, in the place of what an earlier run left:
  * whenever the process is killed, there is a file that can be read, or none of this name.
  */
-static int create(struct gn_mio_events *events, const char *name)
+static int create_beside(struct gn_mio_events *events, const char *name, struct paths *paths)
 {
 	const uint64_t capacity = gn_mapped_file_capacity(CAPACITY_BYTES);
-	char path[PATH_MAX], incomplete[PATH_MAX];
-	int result = find_place(name, path);
+	char *incomplete = paths->incomplete;
+	int result = find_place(name, paths->path);
 
 	if (result)
 		return result;
-	if ((size_t)snprintf(incomplete, sizeof(incomplete), "%s.%d.part", path, getpid()) >=
-	    sizeof(incomplete))
+	if ((size_t)snprintf(incomplete, sizeof(paths->incomplete), "%s.%d.part", paths->path,
+			     getpid()) >= sizeof(paths->incomplete))
 		return -ENAMETOOLONG;
 	unlink(incomplete);
 	result = gn_mapped_file_create(&events->file, incomplete, capacity, 2 * RECORDS_BEGIN);
@@ -138,7 +145,7 @@ static int create(struct gn_mio_events *events, const char *name)
 	 */
 	gn_clock_init();
 	fill_header((struct gn_mio_events_header *)events->file.start);
-	if (rename(incomplete, path) || !realpath(path, events->file.path)) {
+	if (rename(incomplete, paths->path) || !realpath(paths->path, events->file.path)) {
 		result = -errno;
 		unlink(incomplete);
 		munmap(events->file.start, events->file.capacity);
@@ -147,19 +154,37 @@ static int create(struct gn_mio_events *events, const char *name)
 	return result;
 }
 
+static int create(struct gn_mio_events *events, const char *name)
+{
+	struct paths *paths = gn_scratch_take();
+	const int result = paths ? create_beside(events, name, paths) : -ENOMEM;
+
+	gn_scratch_give(paths);
+	return result;
+}
+
+static int create_of_process(struct gn_mio_events *events)
+{
+	char *path = gn_scratch_take();
+	int result = -ENOMEM;
+
+	if (path)
+		result = snprintf(path, PATH_MAX, "%s.%d", events->name, getpid()) < PATH_MAX
+				 ? create(events, path)
+				 : -ENAMETOOLONG;
+	gn_scratch_give(path);
+	return result;
+}
+
 /* With the lock held. */
 static void open_file(struct gn_mio_events *events)
 {
-	char path[PATH_MAX];
 	int result = -EEXIST;
 
 	if (generation == 1)
 		result = create(events, events->name);
-	if (result == -EEXIST) {
-		const int length = snprintf(path, sizeof(path), "%s.%d", events->name, getpid());
-
-		result = (size_t)length < sizeof(path) ? create(events, path) : -ENAMETOOLONG;
-	}
+	if (result == -EEXIST)
+		result = create_of_process(events);
 	if (result) {
 		report_failure(events->name, -result);
 		events->is_given_up = true;

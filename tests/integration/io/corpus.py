@@ -29,6 +29,8 @@ class Program(NamedTuple):
     status: int = 0
     has_table: bool = True
     is_static: bool = False
+    # Frames have no room there with the sanitizers, which make them larger.
+    has_small_stacks: bool = False
 
     def __str__(self) -> str:
         return "-".join((Path(self.source).stem, *self.arguments, *("static",) * self.is_static))
@@ -58,6 +60,7 @@ PROGRAMS = (
     *FORTIFIED_PROGRAMS,
     *(Program("endings.c", arguments=(way,), status=ENDINGS[way]) for way in ENDINGS),
     Program("offsets.c", is_static=True),
+    Program("small_stacks.c", has_small_stacks=True),
     Program("streams.cpp", ("-O2",), has_table=False),
     Program("fortran_files.f90", ("-O2",), has_table=False),
     Program("python_files.py", has_table=False),
