@@ -193,9 +193,10 @@ def read_event_file(totals: TotalsFile) -> EventFile:
         raise FormatError(path, 40, f"no whole number of units of {UNIT_BYTES} bytes")
     if (int(header["realtime_ns"]), int(header["pid"])) != (totals.realtime_ns, totals.pid):
         raise FormatError(path, 64, f"not of the process of {totals.path.name}")
+    stop_error = int(header["stop_error"])
     size = path.stat().st_size
-    # Room for units is taken before the file has it: there one may be killed.
-    if size < (end if is_closed else begin):
+    # Room for units is taken before the file has it: there one may be killed, or refused it.
+    if size < (end if is_closed and not stop_error else begin):
         raise FormatError(path, size, f"cut short: its records end at byte {end}")
     return EventFile(
         path,
@@ -204,7 +205,7 @@ def read_event_file(totals: TotalsFile) -> EventFile:
         order,
         is_closed,
         int(header["lost"]),
-        int(header["stop_error"]),
+        stop_error,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +37,13 @@ if TYPE_CHECKING:
 
 _ACCESS = {CALL: "", READ: "read", WRITE: "write"}
 _BYTES_MOST = (1 << 63) - 1
+# By errno, why events are missing.
+_REASONS = {
+    errno.ENOBUFS: "more than --trace-mb allows",
+    errno.ENOSPC: "the disk was full",
+    errno.EDQUOT: "the disk quota was reached",
+    errno.EFBIG: "the limit of file sizes (ulimit -f) was reached",
+}
 
 
 class EventFiles:
@@ -43,16 +51,22 @@ class EventFiles:
 
     Attributes:
         n: how many events there are.
-        lost: how many there was no room for.
         warnings: of files that cannot be read.
     """
 
     def __init__(self) -> None:
         """Have no file yet."""
-        self.n = self.lost = 0
+        self.n = 0
         self.warnings: list[str] = []
         self._openings: dict[Path, int] = {}
-        self._losers: dict[tuple[str, int], int] = {}
+        # Of processes: how many there was no room for, and why.
+        self._lost: Counter[tuple[str, int]] = Counter()
+        self._errors: dict[tuple[str, int], int] = {}
+
+    @property
+    def lost(self) -> int:
+        """How many events there was no room for."""
+        return self._lost.total()
 
     def look(self, totals: TotalsFile) -> None:
         """Look at the events of a process, if it left any."""
@@ -73,17 +87,17 @@ class EventFiles:
         self.n += n
         self._openings[totals.path] = openings
         if file.lost:
-            self.lost += file.lost
-            self._losers[totals.host, totals.pid] = file.stop_error
+            process = totals.host, totals.pid
+            self._lost[process] += file.lost
+            self._errors[process] = file.stop_error
 
     def notes(self, processes: Sequence[TotalsProcess]) -> Iterator[str]:
         """Yield what is missing of processes."""
-        if not self.lost:
-            return
-        losers = [one for one in processes if (one.host, one.pid) in self._losers]
-        of_limit = errno.ENOBUFS in self._losers.values()
-        why = "more than --trace-mb allows" if of_limit else "the disk was full"
-        yield f"io: of {names_of(losers)} {self.lost:,} calls are missing in the trace: {why}"
+        for error in sorted(set(self._errors.values())):
+            losers = [one for one in processes if self._errors.get((one.host, one.pid)) == error]
+            lost = sum(self._lost[one.host, one.pid] for one in losers)
+            why = _REASONS.get(error, f"errno {error}")
+            yield f"io: of {names_of(losers)} {lost:,} calls are missing in the trace: {why}"
 
     def tables(
         self, location: int, process: TotalsProcess, sites: CallSites,

@@ -211,6 +211,19 @@ def test_a_trace_has_a_limit_which_the_report_tells(tmp_path: Path) -> None:
     assert f"{lost} calls are missing" in " ".join(done.stdout.split())
 
 
+def test_a_limit_of_file_sizes_leaves_what_there_is_room_for(tmp_path: Path) -> None:
+    script = "import os\nfd = os.open('data', 66)\nfor i in range(90000): os.pwrite(fd, b'x', i)\n"
+    limited = ["bash", "-c", 'ulimit -f 2048; exec "$@"', "bash", sys.executable, "-c", script]
+    (tmp_path / "work").mkdir()
+    record(limited, tmp_path / "work", tmp_path / "r", "--trace-mb", "100")
+    rows = event_rows(tmp_path / "r.gnomon")
+    offsets = [row["file_offset"] for row in rows if row["region"] == "pwrite"]
+    assert 20000 < len(offsets) < (2 << 20) // 48
+    assert offsets == list(range(len(offsets)))
+    (warning,) = json.loads((tmp_path / "r.gnomon" / "run.json").read_text())["warnings"]
+    assert warning.endswith("missing in the trace: the limit of file sizes (ulimit -f) was reached")
+
+
 def test_what_the_trace_writes_is_not_the_programs(tmp_path: Path) -> None:
     script = "import os\nfd = os.open('/dev/null', 1)\nfor i in range(60000): os.write(fd, b'x')\n"
     (tmp_path / "work").mkdir()
