@@ -20,7 +20,7 @@
 	{.name = word,                                                                             \
 	 .kind = GN_MIO_TEXT,                                                                      \
 	 .setting = which,                                                                         \
-	 .value = !!(without),                                                                     \
+	 .value = 1,                                                                               \
 	 .text = without,                                                                          \
 	 .help = sentence}
 
@@ -64,11 +64,11 @@ static const struct gn_mio_option option[] = {
 	SWITCH("gbytes", GN_PF_UNIT, GIB, "Statistics in GiB."),
 	SWITCH("tbytes", GN_PF_UNIT, GIB *KIB, "Statistics in TiB."),
 	TEXT("stats", GN_PF_STATS, "mioout", "Where statistics go at the close."),
-	TEXT("nostats", GN_PF_STATS, NULL, "No statistics."),
+	SWITCH("nostats", GN_PF_STATS, 0, "No statistics."),
 	NUMBER("inter", GN_PF_INTER, 30, 1, 64, "Statistics at this signal too."),
 	SWITCH("nointer", GN_PF_INTER, 0, "Statistics at the close only."),
 	TEXT("tag", GN_PF_TAG, "", "Begins each line of the statistics."),
-	TEXT("notag", GN_PF_TAG, NULL, "Nothing begins them."),
+	SWITCH("notag", GN_PF_TAG, 0, "Nothing begins them."),
 	SWITCH("pffw", GN_PF_PFFW, 1, "Accepted without effect: its meaning is not documented."),
 	SWITCH("nopffw", GN_PF_PFFW, 0, "Accepted without effect: its meaning is not documented."),
 	SWITCH("memcpy", GN_PF_MEMCPY, 1, "Accepted without effect: data are always copied."),

@@ -40,12 +40,12 @@ void gn_pf_tell(struct gn_mio_layer *layer, struct gn_mio_output *output, int is
 	const struct gn_pf_counts *count = &pf->count;
 	const struct gn_prefetch *prefetch = &pf->prefetch;
 	const int64_t unit = setting[GN_PF_UNIT].number;
-	const char *tag = setting[GN_PF_TAG].text;
+	const char *tag = setting[GN_PF_TAG].number ? setting[GN_PF_TAG].text : NULL;
 	const struct report report = {output, tag ? tag : ""};
 
-	if (!setting[GN_PF_STATS].text || (!is_final && !setting[GN_PF_INTER].number))
+	if (!setting[GN_PF_STATS].number || (!is_final && !setting[GN_PF_INTER].number))
 		return;
-	add_line(&report, "pf: %s", layer->file->path);
+	gn_mio_print(output, "%spf: %s\n", report.tag, layer->file->path);
 	add_bytes(&report, "reads", count->reads + count->hits,
 		  count->read_bytes + count->hit_bytes, unit);
 	add_bytes(&report, "of these by the last page", count->hits, count->hit_bytes, unit);

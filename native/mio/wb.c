@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "mio_heap.h"
@@ -26,7 +25,7 @@ static const struct gn_mio_option option[] = {
 	 .value = 1,
 	 .text = "mioout",
 	 .help = "Where statistics go at the close."},
-	{.name = "nostats", .kind = GN_MIO_TEXT, .setting = STATS, .help = "No statistics."},
+	{.name = "nostats", .kind = GN_MIO_SWITCH, .setting = STATS, .help = "No statistics."},
 	{.name = "inter",
 	 .kind = GN_MIO_NUMBER,
 	 .setting = INTER,
@@ -262,16 +261,15 @@ static void wb_tell(struct gn_mio_layer *layer, struct gn_mio_output *output, in
 {
 	const struct gn_mio_setting *setting = layer->setting;
 	const struct wb *wb = layer->state;
-	char text[1024];
 
-	if (!setting[STATS].text || (!is_final && !setting[INTER].number))
+	if (!setting[STATS].number || (!is_final && !setting[INTER].number))
 		return;
-	snprintf(text, sizeof(text),
-		 "wb: %s\n  %-28s %12" PRIu64 "\n  %-28s %12" PRIu64 "  %14" PRIu64
-		 " bytes\n  %-28s %12zu bytes (kill -9 loses them; at most %zu)\n",
-		 layer->file->path, "writes", wb->writes, "buffers written", wb->flushes,
-		 wb->flush_bytes, "held now", wb->used, wb->size);
-	gn_mio_print(output, "%s", text);
+	gn_mio_print(output, "wb: %s\n  %-28s %12" PRIu64 "\n", layer->file->path, "writes",
+		     wb->writes);
+	gn_mio_print(output, "  %-28s %12" PRIu64 "  %14" PRIu64 " bytes\n", "buffers written",
+		     wb->flushes, wb->flush_bytes);
+	gn_mio_print(output, "  %-28s %12zu bytes (kill -9 loses them; at most %zu)\n", "held now",
+		     wb->used, wb->size);
 }
 
 static void wb_forked(struct gn_mio_layer *layer)

@@ -190,6 +190,8 @@ static void errors_have_their_place(void)
 		{NULL, "*[trace/]", 8, "an option of trace is missing"},
 		{NULL, "*[trace/stat]", 8, "trace has no option 'stat'"},
 		{NULL, "*[trace/nostats=1]", 8, "the option nostats has no value"},
+		{NULL, "*[wb/nostats=1]", 5, "the option nostats has no value"},
+		{NULL, "*[pf/notag=a]", 5, "the option notag has no value"},
 		{NULL, "*[trace/sample=0]", 15, "sample is from 1 to"},
 		{NULL, "*[trace/sample=1q]", 15, "is no integer"},
 		{NULL, "*[trace/sample=99999999999999999999]", 15, "out of range"},

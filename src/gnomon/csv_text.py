@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 
 TYPE_CHECKING = False
@@ -15,9 +16,12 @@ _ROWS_AT_ONCE = 10_000
 def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows as CSV (RFC 4180): a column for each field, empty where a row has none.
 
-    Fields of a field have columns of their own.
+    Fields of a field have columns of their own, and so have those of a row that a field has; where
+    fields have several rows they are JSON.
     """
-    flat = [_flat(row) for row in rows]
+    tables = {name for row in rows for name, value in row.items() if _has_rows(value)}
+    several = {name for name in tables if any(len(row.get(name) or ()) > 1 for row in rows)}
+    flat = [_flat(row, tables, several) for row in rows]
     names = list(dict.fromkeys(name for row in flat for name in row))
     lines = [[row.get(name) for name in names] for row in flat]
     return _csv([names, *lines] if names else [])
@@ -44,10 +48,18 @@ def _csv(lines: Iterable[Iterable[Any]]) -> str:
     return text.getvalue()
 
 
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+def _has_rows(value: object) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], Mapping)
+
+
+def _flat(row: Mapping[str, Any], tables: Set[str], several: Set[str]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in row.items():
-        if isinstance(value, Mapping):
+        if name in several:
+            flat[name] = json.dumps(value)
+        elif name in tables:
+            flat |= {f"{name} {inner}": cell for rows in value for inner, cell in rows.items()}
+        elif isinstance(value, Mapping):
             is_taken = row.keys() | flat.keys()
             flat |= {inner if inner not in is_taken else f"{name} {inner}": cell
                       for inner, cell in value.items()}  # fmt: skip

@@ -147,6 +147,12 @@ _GIVEN_UP = (
 )  # fmt: skip
 
 
+# What gives a run the tables that most runs do not have.
+_REMEDIES = {
+    "events": "gnomon io --trace and gnomon run --io-trace record each call on files",
+}
+
+
 def table_text(
     run: Run, part: str, shown: Sequence[Mapping[str, Cell]], width: int, total: int
 ) -> str:
@@ -162,7 +168,8 @@ def table_text(
     files = suffixes({str(row.get("file") or "") for row in shown}) if part == "regions" else {}
     lines = [title(run, width)]
     if not shown:
-        lines.append(f"this run has no {part}")
+        remedy = f"; {_REMEDIES[part]}" if part in _REMEDIES else ""
+        lines += filled(f"this run has no {part}{remedy}", width)
     elif part in _COLUMNS:
         lines += _fitted(_COLUMNS[part], [_cells(part, row, files) for row in shown], width)
     else:
