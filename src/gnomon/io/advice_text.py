@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon.io.findings import Finding
 from gnomon.io.io_text import place_label
-from gnomon.terminal_text import filled, share, short_path, table
+from gnomon.terminal_text import filled, share, short_path, suffixes, table
 from gnomon.units import duration, number, percent, printable, quantity
 
 if TYPE_CHECKING:
@@ -106,13 +106,14 @@ def _proposal_lines(advice: Advice, width: int) -> Iterator[str]:
 def _proof_lines(advice: Advice, width: int) -> Iterator[str]:
     proofs = [own for own in advice.proofs if own.comparison is not None]
     if proofs:
-        rows = [_proof_row(own) for own in proofs]
+        names = suffixes({own.path for own in proofs})
+        rows = [_proof_row(own, names[own.path]) for own in proofs]
         yield from table(("without", "with", "saved", "verdict", "file: modules"), rows, width,
                          len(rows))  # fmt: skip
         if advice.mio_files:
             yield f"  saved in all: {quantity(advice.saved, 's')}"
         for proof in proofs:
-            yield from filled(_remark(proof), width, "  ", "    ")
+            yield from filled(_remark(proof, names[proof.path]), width, "  ", "    ")
         yield from filled(_how(advice), width, "  ", "  ")
     for proof in advice.proofs:
         if proof.problem:
@@ -123,19 +124,15 @@ def _proof_lines(advice: Advice, width: int) -> Iterator[str]:
         yield f"  {left_out} more files with less time were not replayed"
 
 
-def _proof_row(proof: Proof) -> tuple[str, ...]:
+def _proof_row(proof: Proof, name: str) -> tuple[str, ...]:
     comparison = proof.comparison
     assert comparison is not None
     without, with_modules = comparison.seconds
     return (
         quantity(without, "s"), quantity(with_modules, "s"), _saved(comparison.saved),
         _verdict(comparison),
-        printable(f"{_leaf(proof.path)}: {proof.modules}"),
+        printable(f"{name}: {proof.modules}"),
     )  # fmt: skip
-
-
-def _leaf(path: str) -> str:
-    return path.rpartition("/")[2]
 
 
 def _saved(seconds: float) -> str:
@@ -148,13 +145,13 @@ def _verdict(comparison: Comparison) -> str:
     return "helps" if comparison.helps else "no help"
 
 
-def _remark(proof: Proof) -> str:
+def _remark(proof: Proof, name: str) -> str:
     comparison, operations = proof.comparison, proof.operations
     assert comparison is not None
     assert operations is not None
     (fastest, slowest), (fastest_with, slowest_with) = comparison.ranges
     text = (
-        f"{_leaf(proof.path)}: without {_range(fastest, slowest)}, with "
+        f"{name}: without {_range(fastest, slowest)}, with "
         f"{_range(fastest_with, slowest_with)} ({len(comparison.without)} each); "
         f"{quantity(operations.seconds, 's')} in the run"
     )
