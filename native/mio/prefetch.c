@@ -12,6 +12,8 @@
 #define ADVICE_AHEAD 8
 
 #define PLAIN_REQUESTS 8
+/* Files have few requests at large strides, and each of these waits for the disk. */
+#define STRIDED_PLAIN_REQUESTS 4
 #define PLAIN_BYTES (2 << 20)
 #define FAR_KIB 1024
 #define FAR_PLAIN_BYTES (8 << 20)
@@ -167,7 +169,7 @@ static void start(struct gn_prefetch *prefetch, struct gn_prefetch_trial *trial,
 	const enum gn_prefetch_engine engine = likely_engine(prefetch);
 	const int is_forced = prefetch->choice != GN_ENGINE_AUTO;
 	const int64_t least = prefetch->kind == GN_PATTERN_STRIDED
-				      ? magnitude(prefetch->distance) * PLAIN_REQUESTS
+				      ? magnitude(prefetch->distance) * STRIDED_PLAIN_REQUESTS
 				      : PLAIN_BYTES;
 
 	if (engine == GN_ENGINE_NONE || gn_mio_system_status(prefetch->fd, &prefetch->status) ||
@@ -266,6 +268,8 @@ static ssize_t read_by(struct gn_prefetch *prefetch, void *to, size_t bytes, int
 
 static int is_plain_phase_over(struct gn_prefetch *prefetch)
 {
+	if (prefetch->kind == GN_PATTERN_STRIDED)
+		return prefetch->phase_requests >= STRIDED_PLAIN_REQUESTS;
 	if (prefetch->phase_requests < PLAIN_REQUESTS)
 		return 0;
 	if (prefetch->kind != GN_PATTERN_SEQUENTIAL)
