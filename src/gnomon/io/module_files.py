@@ -53,12 +53,22 @@ def named(word: str) -> ModuleFiles:
         UsageError: it makes no sense; a malformed text is shown with a caret below the place.
     """
     if word.endswith(".toml") and "[" not in word:
-        own = _read(Path(word))
-    else:
-        own = ModuleFiles(word, os.environ.get(DEFAULTS, ""))
+        return _named_in(Path(word))
+    own = ModuleFiles(word, os.environ.get(DEFAULTS, ""))
     if not own.files.strip():
         raise UsageError("--files: it names no file; for example --files '*.dat [ pf ]'")
     check(own)
+    return own
+
+
+def _named_in(path: Path) -> ModuleFiles:
+    own = _read(path)
+    if not own.files:
+        raise UsageError(f"--files {path}: it has no [[files]], which has names and modules")
+    try:
+        check(own)
+    except UsageError as error:
+        raise UsageError(f"--files {path}: as {error}") from error
     return own
 
 
@@ -149,6 +159,9 @@ def _rule(number: int, entry: Mapping[str, Any]) -> str:
     names = _list(entry.get(_NAMES), f"{where}: {_NAMES}")
     if not names or not all(isinstance(name, str) and name for name in names):
         raise ValueError(f"{where}: names is no list of texts")
+    strange = next((name for name in names if set(name) & set("[]:")), None)
+    if strange is not None:
+        raise ValueError(f"{where}: {strange!r}: a name has no brackets or colons; * and ? match")
     modules = _list(entry.get(_MODULES), f"{where}: {_MODULES}")
     return f"{':'.join(names)} [ {' | '.join(map(_module, modules))} ]"
 

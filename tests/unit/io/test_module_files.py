@@ -55,7 +55,8 @@ def test_defaults_of_the_environment_are_checked(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "it names no file"),
+        ("", r"files\.toml: it has no \[\[files\]\]"),
+        ("defaults = ['pf/retain']", r"files\.toml: it has no \[\[files\]\]"),
         ("a = 1", "the file has no a, only files and defaults"),
         ("files = 1", r"files is no array of tables: \[\[files\]\]"),
         ("files = [1]", r"files is no array of tables"),
@@ -63,11 +64,15 @@ def test_defaults_of_the_environment_are_checked(monkeypatch: pytest.MonkeyPatch
         ("[[files]]\nname = ['a']", r"\[\[files\]\] 1 has no name, only names and modules"),
         ("[[files]]\nmodules = []", r"\[\[files\]\] 1: names is no list"),
         ("[[files]]\nnames = [1]\nmodules = []", "names is no list of texts"),
+        ("[[files]]\nnames = ['*.[ab]']\nmodules = []", "a name has no brackets or colons"),
         ("[[files]]\nnames = ['a']", r"\[\[files\]\] 1: modules is no list"),
         ("[[files]]\nnames = ['a']\nmodules = [1]", "1 is no module"),
         ("[[files]]\nnames = ['a']\nmodules = [{}]", "is no module"),
         ("[[files]]\nnames = ['a']\nmodules = [{name='pf', x=1.5}]", "x = 1.5 is no number"),
-        ("[[files]]\nnames = ['a']\nmodules = ['pg']", "MIO_FILES: there is no module 'pg'"),
+        (
+            "[[files]]\nnames = ['a']\nmodules = ['pg']",
+            r"files\.toml: as MIO_FILES: there is no module 'pg'",
+        ),
         ("defaults = ['pf/x']\n[[files]]\nnames = ['a']\nmodules = []", "MIO_DEFAULTS: pf has no"),
         ('[[files]]\nnames = ["a\\u0000"]\nmodules = []', "a NUL character"),
         ("[", "no TOML"),
