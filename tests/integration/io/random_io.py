@@ -95,11 +95,16 @@ def differences(
 
 
 def check(
-    tmp_path: Path, players: tuple[Path, Path], seeds: range, operations: int, **loads: str
+    tmp_path: Path,
+    players: tuple[Path, Path],
+    seeds: range,
+    operations: int,
+    words: Sequence[str] = (),
+    **loads: str,
 ) -> None:
-    """Fail if a sequence differs; the seed says how one is played."""
+    """Fail if a sequence differs; the seed, and further words, say how one is played."""
     for seed in seeds:
-        mode = MODES[seed % len(MODES)]
+        mode = (*MODES[seed % len(MODES)], *words)
         # A module copies data itself, and an address that is not there is told by a signal; what
         # one holds that writes behind is lost with SIGKILL.
         if "MIO_FILES" in loads:

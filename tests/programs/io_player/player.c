@@ -25,6 +25,7 @@
 #define WITH_FAULTS 1
 #define WITH_TICKS 2
 #define WITHOUT_KILLS 4
+#define WITHOUT_FORKS 8 /* by one thread of several */
 #define TICK_US 700
 
 static const char *const names[] = {"a",    "b",     "c",	  "d",	   "e",
@@ -282,6 +283,8 @@ static int flag_of(const char *word)
 {
 	if (!strcmp(word, "faults"))
 		return WITH_FAULTS;
+	if (!strcmp(word, "unforked"))
+		return WITHOUT_FORKS;
 	return strcmp(word, "ticks") ? WITHOUT_KILLS : WITH_TICKS;
 }
 
@@ -319,6 +322,7 @@ int main(int n, char **arguments)
 	begin_processes(flags);
 	player.random = (uint32_t)strtoul(arguments[2], NULL, 10) | 1u << 31;
 	player.is_unkilled = (flags & WITHOUT_KILLS) != 0;
+	player.is_unforked = (flags & WITHOUT_FORKS) != 0;
 	player.has_bad_addresses = (flags & WITH_FAULTS) != 0;
 	player.buffer = aligned_alloc(4096, (MOST_BYTES / 4096 + 2) * 4096);
 	if (!player.buffer)

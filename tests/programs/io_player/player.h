@@ -42,7 +42,7 @@ struct player {
 	const char *folder; /* its own, with a slash behind; "" */
 	uint32_t random;
 	int is_thread; /* others open and close descriptors meanwhile: their numbers say nothing */
-	int has_bad_addresses, is_unkilled;
+	int has_bad_addresses, is_unkilled, is_unforked;
 	int level; /* of processes and handlers within others */
 	int fd[SLOTS];
 	struct stream stream[STREAMS];

@@ -60,7 +60,7 @@ void play_fork(struct player *player)
 
 	if (told == MAP_FAILED)
 		abort();
-	if (player->level > 1)
+	if (player->level > 1 || (player->is_thread && player->is_unforked))
 		return;
 	log_flush(player);
 	child = fork();
@@ -232,6 +232,7 @@ static void begin_part(struct part *part, struct player *player, int i)
 				       .is_thread = 1,
 				       .has_bad_addresses = player->has_bad_addresses,
 				       .is_unkilled = player->is_unkilled,
+				       .is_unforked = player->is_unforked,
 				       .level = player->level,
 				       .log.is_kept = 1};
 	for (int slot = 0; slot < SLOTS; slot++)
