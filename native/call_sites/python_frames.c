@@ -5,6 +5,7 @@
 #include <unwind.h>
 
 #include "memory_probe.h"
+#include "next_symbol.h"
 #include "python_layout.h"
 #include "python_text.h"
 
@@ -22,9 +23,17 @@ static void *loop;
 
 void gn_python_caller_begin(void)
 {
-	if (gn_python_find(&python, RTLD_DEFAULT) != GN_PYTHON_USABLE)
+	static int has_looked;
+
+	/* In a child of a fork it is as it was; dlsym(3) is not for handlers, which may come first.
+	 */
+	if (has_looked)
 		return;
-	loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+	has_looked = 1;
+	if (!gn_any_symbol("_PyRuntime") ||
+	    gn_python_find(&python, RTLD_DEFAULT) != GN_PYTHON_USABLE)
+		return;
+	loop = gn_any_symbol("_PyEval_EvalFrameDefault");
 	gn_has_python_callers = 1;
 }
 

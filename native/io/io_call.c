@@ -1,7 +1,5 @@
 #include "io_call.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <limits.h>
 #include <linux/close_range.h>
 #include <string.h>
@@ -28,15 +26,6 @@ struct request {
 
 static const struct request NOTHING = {
 	.offset = GN_IO_NO_POSITION, .direction = -1, .opening = GN_TOTALS_NONE};
-
-void *gn_io_next(const char *name)
-{
-	const int before = errno;
-	void *next = dlsym(RTLD_NEXT, name);
-
-	errno = before;
-	return next;
-}
 
 uint64_t gn_io_failed_vector_bytes(const struct iovec *vector, int n)
 {

@@ -75,9 +75,6 @@ static inline uint64_t gn_io_length(const char *text)
 	return text ? strlen(text) : 0;
 }
 
-/* The next library's function of a name; NULL: there is none. */
-void *gn_io_next(const char *name);
-
 /* A call of a descriptor that moves no bytes of it. */
 void gn_io_used(const struct gn_io_call *call, int fd, int failed);
 

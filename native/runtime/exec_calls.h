@@ -8,7 +8,6 @@
 #define GNOMON_RUNTIME_EXEC_CALLS_H
 
 #include <alloca.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "loader_variable.h"
+#include "next_symbol.h"
 
 extern char **environ;
 
@@ -30,7 +30,7 @@ typedef int (*at_call)(int, const char *, char *const *, char *const *, int);
  * another one in its place.
  */
 #define EXECUTE(type, name, program, environment, ...)                                             \
-	const type next = (type)dlsym(RTLD_NEXT, name);                                            \
+	const type next = (type)gn_next_symbol(name);                                              \
 	const int begun = GN_EXEC_BEGIN(program);                                                  \
 	const size_t bytes = gn_loader_bytes(environment, program);                                \
 	int error;                                                                                 \
@@ -89,7 +89,7 @@ static int spawn(const char *name, pid_t *pid, const char *path,
 		 const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
 		 char *const arguments[], char *const variables[])
 {
-	const spawn_call next = (spawn_call)dlsym(RTLD_NEXT, name);
+	const spawn_call next = (spawn_call)gn_next_symbol(name);
 	const size_t bytes = gn_loader_bytes(variables, path);
 
 	if (!next)

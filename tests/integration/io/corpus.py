@@ -51,8 +51,8 @@ class Program(NamedTuple):
 ENDINGS = {"return": 3, "exit": 4, "thread": 5, "_exit": 6, "_Exit": 7, "quick_exit": 8,
            "abort": -6, "SIGTERM": -15, "SIGKILL": -9, "SIGSEGV": -11}  # fmt: skip
 C_PROGRAMS = ("alarms", "buffered", "copies", "devices", "direct", "directories", "early", "errnos",
-              "exec_chain", "fork_storm", "large_file", "lines", "many_files", "names", "offsets",
-              "pipes", "shells", "spawned", "stale", "stats", "thread_storm", "unflushed",
+              "exec_chain", "fork_storm", "large_file", "lines", "loader", "many_files", "names",
+              "offsets", "pipes", "shells", "spawned", "stale", "stats", "thread_storm", "unflushed",
               "unnamed", "vectors", "vforked")  # fmt: skip
 FORTIFIED_PROGRAMS = tuple(Program(f"{n}.c", FORTIFIED) for n in ("fortified", "fortified_stdio"))
 PROGRAMS = (

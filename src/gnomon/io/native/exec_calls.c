@@ -17,7 +17,7 @@
 /* Handlers of forks are not called. */
 pid_t _Fork(void)
 {
-	pid_t (*const next)(void) = (pid_t (*)(void))dlsym(RTLD_NEXT, "_Fork");
+	pid_t (*const next)(void) = (pid_t (*)(void))gn_next_symbol("_Fork");
 
 	if (gn_io_asks_modules())
 		gn_io_module_spawn(1);
@@ -27,7 +27,7 @@ pid_t _Fork(void)
 int clone(int (*call)(void *), void *stack, int flags, void *argument, ...)
 {
 	typedef int (*function)(int (*)(void *), void *, int, void *, ...);
-	const function next = (function)dlsym(RTLD_NEXT, "clone");
+	const function next = (function)gn_next_symbol("clone");
 	void *parent_number, *storage, *child_number;
 	va_list more;
 
@@ -44,7 +44,7 @@ int clone(int (*call)(void *), void *stack, int flags, void *argument, ...)
 
 int system(const char *command)
 {
-	int (*const next)(const char *) = (int (*)(const char *))dlsym(RTLD_NEXT, "system");
+	int (*const next)(const char *) = (int (*)(const char *))gn_next_symbol("system");
 
 	gn_io_module_spawn(0);
 	return next(command);
@@ -55,7 +55,7 @@ int system(const char *command)
 #define ENDS(name, END)                                                                            \
 	void name(int status)                                                                      \
 	{                                                                                          \
-		void (*const next)(int) = (void (*)(int))dlsym(RTLD_NEXT, #name);                  \
+		void (*const next)(int) = (void (*)(int))gn_next_symbol(#name);                    \
                                                                                                    \
 		gn_io_module_exit();                                                               \
 		END;                                                                               \

@@ -31,12 +31,13 @@
 #include "module_exposure.h"
 #include "module_opens.h"
 #include "module_process.h"
+#include "next_symbol.h"
 
 /* Looked up at the first call: most programs use few of them. */
 #define GN_IO_FIND(next, name, ...)                                                                \
 	do {                                                                                       \
 		if (__builtin_expect(!__atomic_load_n(&(next), __ATOMIC_RELAXED), 0)) {            \
-			__atomic_store_n(&(next), (__typeof__(next))gn_io_next(name),              \
+			__atomic_store_n(&(next), (__typeof__(next))gn_next_symbol(name),          \
 					 __ATOMIC_RELAXED);                                        \
 			if (!(next)) {                                                             \
 				errno = ENOSYS;                                                    \

@@ -2,7 +2,6 @@
  * Calls by which other processes get descriptors, threads get tables of their own, and files get a
  * limit: the kernel has to know before what modules hold.
  */
-#include <dlfcn.h>
 #include <limits.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -11,8 +10,9 @@
 #include "module_calls.h"
 #include "module_exposure.h"
 #include "module_process.h"
+#include "next_symbol.h"
 
-#define NEXT(name) ((typeof(&name))dlsym(RTLD_NEXT, #name))
+#define NEXT(name) ((typeof(&name))gn_next_symbol(#name))
 
 /* A message that cannot be read is the kernel's to refuse. */
 static void expose_sent(const struct msghdr *message)

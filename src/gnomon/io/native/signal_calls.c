@@ -2,10 +2,10 @@
  * What a program asks of its signals. Those that end it are ours while modules hold what it wrote
  * (fatal_signals.h): it sees the default that they have without us.
  */
-#include <dlfcn.h>
 #include <signal.h>
 
 #include "fatal_signals.h"
+#include "next_symbol.h"
 #include "open_files.h"
 
 typedef void (*handler)(int);
@@ -29,7 +29,7 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *form
 	int result;
 
 	if (!next)
-		next = (call)dlsym(RTLD_NEXT, "sigaction");
+		next = (call)gn_next_symbol("sigaction");
 	result = next(number, action, former);
 	if (!result && former && gn_mio_is_fatal_action(former))
 		*former = (struct sigaction){.sa_handler = SIG_DFL};
@@ -42,7 +42,7 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *form
 	handler name(int number, handler action)                                                   \
 	{                                                                                          \
 		handler (*const next)(int, handler) =                                              \
-			(handler (*)(int, handler))dlsym(RTLD_NEXT, #name);                        \
+			(handler (*)(int, handler))gn_next_symbol(#name);                          \
 		const handler former = next ? next(number, action) : SIG_ERR;                      \
                                                                                                    \
 		handle_again(action);                                                              \

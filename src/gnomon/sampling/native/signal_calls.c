@@ -1,11 +1,11 @@
 /* sigaction(2) and its relatives, where SIGTRAP is concerned. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "next_symbol.h"
 #include "program_calls.h"
 #include "python_sampler.h"
 
@@ -22,7 +22,7 @@ static sigaction_call next_sigaction(void)
 	static _Atomic(sigaction_call) next;
 
 	if (!next)
-		next = (sigaction_call)dlsym(RTLD_NEXT, "sigaction");
+		next = (sigaction_call)gn_next_symbol("sigaction");
 	return next;
 }
 
@@ -87,7 +87,7 @@ static handler_call set(const char *name, int number, handler_call handler, int 
 	signal_call next;
 
 	if (number != SIGTRAP || !is_taken) {
-		next = (signal_call)dlsym(RTLD_NEXT, name);
+		next = (signal_call)gn_next_symbol(name);
 		return next ? next(number, handler) : SIG_ERR;
 	}
 	sigaction(number, &action, &before);
