@@ -52,8 +52,8 @@ ENDINGS = {"return": 3, "exit": 4, "thread": 5, "_exit": 6, "_Exit": 7, "quick_e
            "abort": -6, "SIGTERM": -15, "SIGKILL": -9, "SIGSEGV": -11}  # fmt: skip
 C_PROGRAMS = ("alarms", "buffered", "copies", "devices", "direct", "directories", "early", "errnos",
               "exec_chain", "fork_storm", "large_file", "lines", "loader", "many_files", "names",
-              "offsets", "pipes", "shells", "spawned", "stale", "stats", "thread_storm", "unflushed",
-              "unnamed", "vectors", "vforked")  # fmt: skip
+              "offsets", "pipes", "shells", "spawned", "stale", "stats", "thread_storm",
+              "unflushed", "unnamed", "vectors", "vforked")  # fmt: skip
 FORTIFIED_PROGRAMS = tuple(Program(f"{n}.c", FORTIFIED) for n in ("fortified", "fortified_stdio"))
 PROGRAMS = (
     *(Program(f"{name}.c") for name in C_PROGRAMS),
