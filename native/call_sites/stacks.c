@@ -1,11 +1,11 @@
 /* Call stacks of places, as frames which threads share: a new place is rare. */
 #include <limits.h>
-#include <link.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "call_stack.h"
+#include "loaded_object.h"
 #include "scratch.h"
 #include "stacks.h"
 
@@ -52,18 +52,11 @@ _Static_assert(sizeof(struct work) <= GN_SCRATCH_BYTES, "a place's work has room
 
 /* --- modules ---------------------------------------------------------------------------------- */
 
-struct search {
-	struct gn_totals_chunk *chunk;
-	struct work *work;
-	uintptr_t address;
-	const struct module *module;
-};
-
-static uint32_t build_id_of(const struct dl_phdr_info *info, uint8_t *id)
+static uint32_t build_id_of(const struct gn_loaded_object *object, uint8_t *id)
 {
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		const char *note = (const char *)(info->dlpi_addr + header->p_vaddr);
+	for (uint32_t i = 0; i < object->n_headers; i++) {
+		const ElfW(Phdr) *header = &object->headers[i];
+		const char *note = (const char *)(object->base + header->p_vaddr);
 		const char *end = note + header->p_memsz;
 
 		while (header->p_type == PT_NOTE && note + sizeof(ElfW(Nhdr)) <= end) {
@@ -82,61 +75,57 @@ static uint32_t build_id_of(const struct dl_phdr_info *info, uint8_t *id)
 	return 0;
 }
 
-static void write_module(const struct search *search, const struct dl_phdr_info *info,
-			 uint32_t number)
+static void write_module(struct gn_totals_chunk *chunk, struct work *work,
+			 const struct gn_loaded_object *object, uint32_t number)
 {
 	struct gn_module_record record = {.module = number};
-	struct gn_totals_chunk *chunk = search->chunk;
-	char *path = search->work->path;
 	ssize_t n = 0;
 
-	record.build_id_bytes = (uint16_t)build_id_of(info, record.build_id);
+	record.build_id_bytes = (uint16_t)build_id_of(object, record.build_id);
 	gn_totals_add(chunk, GN_TOTALS_MODULE, &record, sizeof(record));
 	/* The program itself has no name there. */
-	if (!info->dlpi_name[0])
-		n = readlink("/proc/self/exe", path, sizeof(search->work->path) - 1);
-	path[n > 0 ? n : 0] = 0;
+	if (!object->name[0])
+		n = readlink("/proc/self/exe", work->path, sizeof(work->path) - 1);
+	work->path[n > 0 ? n : 0] = 0;
 	gn_totals_add_text(chunk, GN_TOTALS_MODULE, number,
-			   info->dlpi_name[0] ? info->dlpi_name : path);
+			   object->name[0] ? object->name : work->path);
 }
 
-static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
+/* Of the segment that has the address, or of the address alone where there are no headers. */
+static struct module module_at(const struct gn_loaded_object *object, uintptr_t address)
 {
-	struct search *search = context;
+	struct module module = {.begin = address, .end = address + 1, .base = object->base};
 
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-		struct module *module;
+	for (uint32_t i = 0; i < object->n_headers; i++) {
+		const ElfW(Phdr) *header = &object->headers[i];
+		const uintptr_t begin = object->base + header->p_vaddr;
 
-		if (info->dlpi_phdr[i].p_type != PT_LOAD || search->address < begin ||
-		    search->address >= begin + info->dlpi_phdr[i].p_memsz)
+		if (header->p_type != PT_LOAD || address < begin ||
+		    address >= begin + header->p_memsz)
 			continue;
-		if (shared.n_modules == MODULES_MAX)
-			return 1;
-		module = &shared.module[shared.n_modules++];
-		*module = (struct module){.begin = begin,
-					  .end = begin + info->dlpi_phdr[i].p_memsz,
-					  .base = info->dlpi_addr,
-					  .number = shared.n_module_numbers++};
-		write_module(search, info, module->number);
-		search->module = module;
-		return 1;
+		module.begin = begin;
+		module.end = begin + header->p_memsz;
 	}
-	return 0;
+	return module;
 }
 
 /* What is mapped where a module was that has been closed is taken for it: none is forgotten. */
 static const struct module *module_of(struct gn_totals_chunk *chunk, struct work *work,
 				      uintptr_t address)
 {
-	struct search search = {.chunk = chunk, .work = work, .address = address};
+	struct gn_loaded_object object;
+	struct module *module;
 
 	for (uint32_t i = 0; i < shared.n_modules; i++)
 		if (address >= shared.module[i].begin && address < shared.module[i].end)
 			return &shared.module[i];
-	dl_iterate_phdr(look_at_module, &search);
-	return search.module;
+	if (shared.n_modules == MODULES_MAX || !gn_loaded_object_of(address, &object))
+		return NULL;
+	module = &shared.module[shared.n_modules++];
+	*module = module_at(&object, address);
+	module->number = shared.n_module_numbers++;
+	write_module(chunk, work, &object, module->number);
+	return module;
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */

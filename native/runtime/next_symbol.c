@@ -10,14 +10,6 @@
 
 #define HIDDEN_VERSION 0x8000u
 
-struct search {
-	const char *name;
-	uint32_t hash;
-	int has_begun; /* this object is behind those that are not looked into */
-	const ElfW(Sym) * symbol;
-	uintptr_t base;
-};
-
 /* Source: elf(5); for DT_GNU_HASH binutils' bfd/elflink.c. */
 struct tables {
 	const ElfW(Sym) * symbols;
@@ -35,34 +27,16 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-static int has_address(const struct dl_phdr_info *info, uintptr_t address)
-{
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		const uintptr_t begin = info->dlpi_addr + header->p_vaddr;
-
-		if (header->p_type == PT_LOAD && address >= begin &&
-		    address < begin + header->p_memsz)
-			return 1;
-	}
-	return 0;
-}
-
 /* Some loaders add the address that an object is loaded at, others do not. */
 static const void *address_of(ElfW(Addr) base, ElfW(Addr) value)
 {
 	return (const void *)(value < base ? base + value : value);
 }
 
-static int read_tables(const struct dl_phdr_info *info, struct tables *tables)
+static int read_tables(const struct link_map *map, struct tables *tables)
 {
-	const ElfW(Dyn) *entry = NULL;
-
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			entry = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-	for (; entry && entry->d_tag != DT_NULL; entry++) {
-		const void *place = address_of(info->dlpi_addr, entry->d_un.d_ptr);
+	for (const ElfW(Dyn) *entry = map->l_ld; entry && entry->d_tag != DT_NULL; entry++) {
+		const void *place = address_of(map->l_addr, entry->d_un.d_ptr);
 
 		if (entry->d_tag == DT_SYMTAB)
 			tables->symbols = place;
@@ -89,14 +63,15 @@ static int is_it(const struct tables *tables, uint32_t number, const char *name)
 	       !strcmp(tables->names + symbol->st_name, name);
 }
 
-static const ElfW(Sym) * find(const struct tables *tables, const struct search *search)
+static const ElfW(Sym) * find(const struct tables *tables, const char *name)
 {
 	const uint32_t *head = tables->gnu_hash, *bucket, *chain;
+	const uint32_t wanted = hash_of(name);
 	uint32_t number;
 
 	if (!head) {
 		for (uint32_t i = 0; tables->hash && i < tables->hash[1]; i++)
-			if (is_it(tables, i, search->name))
+			if (is_it(tables, i, name))
 				return &tables->symbols[i];
 		return NULL;
 	}
@@ -104,11 +79,11 @@ static const ElfW(Sym) * find(const struct tables *tables, const struct search *
 		return NULL;
 	bucket = head + 4 + head[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
 	chain = bucket + head[0];
-	number = bucket[search->hash % head[0]];
+	number = bucket[wanted % head[0]];
 	for (; number && number >= head[1]; number++) {
 		const uint32_t hash = chain[number - head[1]];
 
-		if ((hash | 1) == (search->hash | 1) && is_it(tables, number, search->name))
+		if ((hash | 1) == (wanted | 1) && is_it(tables, number, name))
 			return &tables->symbols[number];
 		if (hash & 1)
 			break;
@@ -116,51 +91,41 @@ static const ElfW(Sym) * find(const struct tables *tables, const struct search *
 	return NULL;
 }
 
-static int look_into(struct dl_phdr_info *info, size_t size, void *context)
+static void *look_up(const struct link_map *first, const char *name, void *handle)
 {
-	struct search *search = context;
-	struct tables tables = {0};
-
-	(void)size;
-	if (!search->has_begun) {
-		search->has_begun = has_address(info, (uintptr_t)gn_next_symbol);
-		return 0;
-	}
-	if (!read_tables(info, &tables))
-		return 0;
-	search->symbol = find(&tables, search);
-	search->base = info->dlpi_addr;
-	return search->symbol != NULL;
-}
-
-static void *look_up(struct search *search, void *handle)
-{
+	const ElfW(Sym) *symbol = NULL;
 	struct gn_signal_shield shield;
-	void *symbol;
+	const struct link_map *map;
+	void *found;
 
-	search->hash = hash_of(search->name);
-	dl_iterate_phdr(look_into, search);
-	if (!search->symbol)
+	for (map = first; map; map = map->l_next) {
+		struct tables tables = {0};
+
+		symbol = read_tables(map, &tables) ? find(&tables, name) : NULL;
+		if (symbol)
+			break;
+	}
+	if (!symbol)
 		return NULL;
-	if ((search->symbol->st_info & 0xf) != STT_GNU_IFUNC)
-		return (void *)(search->base + search->symbol->st_value);
+	if ((symbol->st_info & 0xf) != STT_GNU_IFUNC)
+		return (void *)(map->l_addr + symbol->st_value);
 	/* Which one it is depends on the processor; no call on files is of that kind. */
 	gn_signal_shield_begin(&shield);
-	symbol = dlsym(handle, search->name);
+	found = dlsym(handle, name);
 	gn_signal_shield_end(&shield);
-	return symbol;
+	return found;
 }
 
 void *gn_next_symbol(const char *name)
 {
-	struct search search = {.name = name};
+	const struct link_map *map = _r_debug.r_map;
 
-	return look_up(&search, RTLD_NEXT);
+	while (map && map->l_ld != _DYNAMIC)
+		map = map->l_next;
+	return map ? look_up(map->l_next, name, RTLD_NEXT) : NULL;
 }
 
 void *gn_any_symbol(const char *name)
 {
-	struct search search = {.name = name, .has_begun = 1};
-
-	return look_up(&search, RTLD_DEFAULT);
+	return look_up(_r_debug.r_map, name, RTLD_DEFAULT);
 }
