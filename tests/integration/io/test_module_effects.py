@@ -43,6 +43,19 @@ def test_lines_of_a_handler_are_whole(
     assert (lines.count(b"main"), lines.count(b"handler")) == (of_main, of_handler)
 
 
+@pytest.mark.parametrize("stack", ["", "wb | pf"])
+def test_children_do_not_wait_for_what_the_loader_had_at_the_fork(
+    stack: str, compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    program = compiled("cc", "io/loading.c", "-O1", "-pthread")
+    (tmp_path / "run").mkdir()
+    variables = with_modules(stack, tmp_path) | {"GNOMON_RUN_DIR": str(tmp_path / "run")}
+    assert ran([program, "libm.so.6"], tmp_path / "work", variables) == (
+        0, "0 of 400 failed\n", {},
+    )  # fmt: skip
+    assert len(list((tmp_path / "run").glob("*.io.totals"))) == 401
+
+
 def gnomon(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([GNOMON, *words], cwd=folder, capture_output=True, text=True, check=False)
 
