@@ -12,7 +12,7 @@
 
 #include "corpus.h"
 
-#define CHILDREN 400
+#define CHILDREN 150
 
 static atomic_int is_over;
 
