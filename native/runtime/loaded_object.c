@@ -1,7 +1,10 @@
 #include "loaded_object.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "next_symbol.h"
 
 /* As the C library has it since glibc 2.35, whose header may be older; with room for what follows.
  * Source: the manual of glibc, "Dynamic Linker Introspection". */
@@ -12,8 +15,20 @@ struct found_object {
 	void *rest[32];
 };
 
-extern int find_object(void *address, struct found_object *found) __asm__("_dl_find_object")
-	__attribute__((weak));
+typedef int find_object(void *address, struct found_object *found);
+
+/* By its name, as a library that was linked with it could not be loaded where it is missing. */
+static find_object *find_object_function(void)
+{
+	static _Atomic(find_object *) function;
+	static atomic_int has_looked;
+
+	if (!atomic_load(&has_looked)) {
+		atomic_store(&function, (find_object *)gn_any_symbol("_dl_find_object"));
+		atomic_store(&has_looked, 1);
+	}
+	return atomic_load(&function);
+}
 
 struct search {
 	uintptr_t address;
@@ -41,12 +56,13 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context)
 int gn_loaded_object_of(uintptr_t address, struct gn_loaded_object *object)
 {
 	struct search search = {address, object};
+	find_object *const find = find_object_function();
 	struct found_object found;
 	const ElfW(Ehdr) * header;
 
-	if (!find_object)
+	if (!find)
 		return dl_iterate_phdr(look_at, &search);
-	if (find_object((void *)address, &found))
+	if (find((void *)address, &found))
 		return 0;
 	*object = (struct gn_loaded_object){.base = found.map->l_addr, .name = found.map->l_name};
 	/* Linkers put it in the first segment. */

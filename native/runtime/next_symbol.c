@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "signal_shield.h"
 
@@ -91,6 +92,29 @@ static const ElfW(Sym) * find(const struct tables *tables, const char *name)
 	return NULL;
 }
 
+/*
+ * What is loaded, the program first. By the program's own tables, where debuggers look: glibc's
+ * _r_debug is not there in other C libraries. Source: the header link.h, of struct r_debug.
+ */
+static const struct link_map *first_map(void)
+{
+	const ElfW(Phdr) *headers = (const void *)getauxval(AT_PHDR);
+	const unsigned long n = headers ? getauxval(AT_PHNUM) : 0;
+	const ElfW(Dyn) *entry = NULL;
+	uintptr_t base = 0;
+
+	for (unsigned long i = 0; i < n; i++)
+		if (headers[i].p_type == PT_PHDR)
+			base = (uintptr_t)headers - headers[i].p_vaddr;
+	for (unsigned long i = 0; i < n; i++)
+		if (headers[i].p_type == PT_DYNAMIC)
+			entry = (const void *)(base + headers[i].p_vaddr);
+	for (; entry && entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == DT_DEBUG && entry->d_un.d_ptr)
+			return ((const struct r_debug *)entry->d_un.d_ptr)->r_map;
+	return NULL;
+}
+
 static void *look_up(const struct link_map *first, const char *name, void *handle)
 {
 	const ElfW(Sym) *symbol = NULL;
@@ -118,7 +142,7 @@ static void *look_up(const struct link_map *first, const char *name, void *handl
 
 void *gn_next_symbol(const char *name)
 {
-	const struct link_map *map = _r_debug.r_map;
+	const struct link_map *map = first_map();
 
 	while (map && map->l_ld != _DYNAMIC)
 		map = map->l_next;
@@ -127,5 +151,5 @@ void *gn_next_symbol(const char *name)
 
 void *gn_any_symbol(const char *name)
 {
-	return look_up(_r_debug.r_map, name, RTLD_DEFAULT);
+	return look_up(first_map(), name, RTLD_DEFAULT);
 }
