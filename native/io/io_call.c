@@ -42,11 +42,13 @@ uint64_t gn_io_failed_vector_bytes(const struct iovec *vector, int n)
 
 /* --- records, which are there already in most calls ------------------------------------------- */
 
+/* The linker's, of this library: programs may have their own by these names (bash has). */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
 /* Of the library itself: what its constructors call is not the program's. */
 static int is_own(uintptr_t address)
 {
-	extern const char __ehdr_start[], _end[];
-
 	return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)_end;
 }
 
