@@ -224,6 +224,15 @@ def test_a_limit_of_file_sizes_leaves_what_there_is_room_for(tmp_path: Path) -> 
     assert warning.endswith("missing in the trace: the limit of file sizes (ulimit -f) was reached")
 
 
+def test_the_trace_of_a_program_that_has_the_symbols_of_linkers(tmp_path: Path) -> None:
+    """By bash's `_end`, calls of the library seemed not to be its own, and were recorded."""
+    (tmp_path / "work").mkdir()
+    assert record(["bash", "-c", "echo x > f"], tmp_path / "work", Path("../r")) == 0
+    names = {Path(str(row["file"])).name for row in event_rows(tmp_path / "r.gnomon")}
+    assert "f" in names
+    assert not any(name.endswith(".events") for name in names)
+
+
 def test_what_the_trace_writes_is_not_the_programs(tmp_path: Path) -> None:
     script = "import os\nfd = os.open('/dev/null', 1)\nfor i in range(60000): os.write(fd, b'x')\n"
     (tmp_path / "work").mkdir()
