@@ -56,8 +56,10 @@ static void give_back(void *thread)
 	if (gn_io_here != thread)
 		return;
 	gn_io_work_begin(&work);
-	gn_site_thread_give_back(&((struct gn_io_thread *)thread)->calls);
 	gn_io_here = NULL;
+	/* Another thread may have it at once: it is not to be touched any more. */
+	work.thread = NULL;
+	gn_site_thread_give_back(&((struct gn_io_thread *)thread)->calls);
 	gn_io_work_end(&work);
 }
 
@@ -136,7 +138,12 @@ __attribute__((destructor)) void gn_io_process_end(void)
 
 static struct gn_io_thread *take_thread(void)
 {
-	return (struct gn_io_thread *)gn_site_thread_take(sizeof(struct gn_io_thread));
+	struct gn_io_thread *thread =
+		(struct gn_io_thread *)gn_site_thread_take(sizeof(struct gn_io_thread));
+
+	if (thread)
+		thread->is_busy = 0;
+	return thread;
 }
 
 /* `own`: a thread that is busy with this alone. */
@@ -154,7 +161,6 @@ static struct gn_io_thread *make_thread(const struct gn_io_thread *own)
 		thread = take_thread();
 		if (!thread)
 			return NULL;
-		thread->is_busy = 0;
 		gn_lifecycle_watch_thread(&life, thread);
 		gn_io_here = thread;
 	}
