@@ -12,7 +12,16 @@
 #include "module_process.h"
 #include "next_symbol.h"
 
-#define NEXT(name) ((typeof(&name))gn_next_symbol(#name))
+/* Looked up once: programs send messages all the time. */
+#define NEXT(name)                                                                                 \
+	({                                                                                         \
+		static typeof(&name) next;                                                         \
+                                                                                                   \
+		if (!__atomic_load_n(&next, __ATOMIC_RELAXED))                                     \
+			__atomic_store_n(&next, (typeof(&name))gn_next_symbol(#name),              \
+					 __ATOMIC_RELAXED);                                        \
+		next;                                                                              \
+	})
 
 /* A message that cannot be read is the kernel's to refuse. */
 static void expose_sent(const struct msghdr *message)
