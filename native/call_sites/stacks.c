@@ -6,7 +6,7 @@
 
 #include "call_stack.h"
 #include "loaded_object.h"
-#include "scratch.h"
+#include "scratch_memory.h"
 #include "stacks.h"
 
 #define MODULES_MAX 1024u
@@ -94,19 +94,14 @@ static void write_module(struct gn_totals_chunk *chunk, struct work *work,
 /* Of the segment that has the address, or of the address alone where there are no headers. */
 static struct module module_at(const struct gn_loaded_object *object, uintptr_t address)
 {
-	struct module module = {.begin = address, .end = address + 1, .base = object->base};
+	const ElfW(Phdr) *header = gn_segment_of(object, address);
+	const uintptr_t begin = header ? object->base + header->p_vaddr : address;
 
-	for (uint32_t i = 0; i < object->n_headers; i++) {
-		const ElfW(Phdr) *header = &object->headers[i];
-		const uintptr_t begin = object->base + header->p_vaddr;
-
-		if (header->p_type != PT_LOAD || address < begin ||
-		    address >= begin + header->p_memsz)
-			continue;
-		module.begin = begin;
-		module.end = begin + header->p_memsz;
-	}
-	return module;
+	return (struct module){
+		.begin = begin,
+		.end = begin + (header ? header->p_memsz : 1),
+		.base = object->base,
+	};
 }
 
 /* What is mapped where a module was that has been closed is taken for it: none is forgotten. */

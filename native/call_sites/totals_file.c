@@ -14,7 +14,7 @@
 #include "host_name.h"
 #include "mapped_file.h"
 #include "own_calls.h"
-#include "scratch.h"
+#include "scratch_memory.h"
 #include "staging.h"
 #include "tick_rate.h"
 

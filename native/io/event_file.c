@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
-#include "scratch.h"
+#include "scratch_memory.h"
 #include "tick_rate.h"
 
 #define RECORDS_BEGIN 4096u

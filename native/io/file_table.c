@@ -12,7 +12,7 @@
 #include "io_process.h"
 #include "memory_probe.h"
 #include "own_calls.h"
-#include "scratch.h"
+#include "scratch_memory.h"
 #include "staging.h"
 
 /* Of more files than that the others are one. */

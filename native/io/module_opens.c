@@ -14,7 +14,7 @@
 #include "module_exposure.h"
 #include "module_process.h"
 #include "result.h"
-#include "scratch.h"
+#include "scratch_memory.h"
 #include "system_calls.h"
 
 /* Files that are kept in mind; after more all count as mapped. */

@@ -18,7 +18,7 @@
 #include "host_name.h"
 #include "mapped_file.h"
 #include "mio_heap.h"
-#include "scratch.h"
+#include "scratch_memory.h"
 #include "signal_shield.h"
 #include "stderr_line.h"
 #include "system_calls.h"

@@ -35,22 +35,27 @@ struct search {
 	struct gn_loaded_object *object;
 };
 
+const ElfW(Phdr) * gn_segment_of(const struct gn_loaded_object *object, uintptr_t address)
+{
+	for (uint32_t i = 0; i < object->n_headers; i++) {
+		const ElfW(Phdr) *header = &object->headers[i];
+		const uintptr_t begin = object->base + header->p_vaddr;
+
+		if (header->p_type == PT_LOAD && address >= begin &&
+		    address < begin + header->p_memsz)
+			return header;
+	}
+	return NULL;
+}
+
 static int look_at(struct dl_phdr_info *info, size_t size, void *context)
 {
 	const struct search *search = context;
 
 	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-
-		if (info->dlpi_phdr[i].p_type != PT_LOAD || search->address < begin ||
-		    search->address >= begin + info->dlpi_phdr[i].p_memsz)
-			continue;
-		*search->object = (struct gn_loaded_object){info->dlpi_addr, info->dlpi_name,
-							    info->dlpi_phdr, info->dlpi_phnum};
-		return 1;
-	}
-	return 0;
+	*search->object = (struct gn_loaded_object){info->dlpi_addr, info->dlpi_name,
+						    info->dlpi_phdr, info->dlpi_phnum};
+	return gn_segment_of(search->object, search->address) != NULL;
 }
 
 int gn_loaded_object_of(uintptr_t address, struct gn_loaded_object *object)

@@ -19,4 +19,7 @@ struct gn_loaded_object {
 /* 0: the address is in none. */
 int gn_loaded_object_of(uintptr_t address, struct gn_loaded_object *object);
 
+/* The header of the segment of it that has the address; NULL: none, or headers are not known. */
+const ElfW(Phdr) * gn_segment_of(const struct gn_loaded_object *object, uintptr_t address);
+
 #endif

@@ -1,4 +1,4 @@
-#include "scratch.h"
+#include "scratch_memory.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
