@@ -43,6 +43,10 @@ static struct {
 	size_t text_left;
 } files = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Which process this is, of those that forked one another: what was recorded for an earlier one is
+ * in another file. */
+static uint32_t generation = 1;
+
 static struct file *file_of(uint32_t number)
 {
 	return &files.block[number / BLOCK][number % BLOCK];
@@ -305,7 +309,7 @@ static void add_how_opened(uint32_t number, uint32_t how)
 	file = file_of(number);
 	pthread_mutex_lock(&files.lock);
 	file->how_opened |= how;
-	if (file->record && file->generation == gn_io_generation)
+	if (file->record && file->generation == generation)
 		atomic_fetch_or(&file->record->file.how_opened, how);
 	pthread_mutex_unlock(&files.lock);
 }
@@ -340,11 +344,11 @@ void gn_io_file_record(struct gn_site_thread *thread, uint32_t number)
 	file = file_of(number);
 	pthread_mutex_lock(&files.lock);
 	before = file->generation;
-	file->generation = gn_io_generation;
-	if (before != gn_io_generation)
+	file->generation = generation;
+	if (before != generation)
 		file->record = NULL;
 	pthread_mutex_unlock(&files.lock);
-	if (before == gn_io_generation)
+	if (before == generation)
 		return;
 	record.type = file->status.type;
 	record.device = file->status.device;
@@ -363,4 +367,5 @@ void gn_io_file_record(struct gn_site_thread *thread, uint32_t number)
 void gn_io_files_forget(void)
 {
 	pthread_mutex_init(&files.lock, NULL);
+	generation++;
 }

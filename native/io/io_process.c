@@ -18,13 +18,13 @@
 __thread struct gn_io_thread *gn_io_here;
 struct gn_io_process *gn_io_process;
 int gn_io_uses_counter;
-uint32_t gn_io_generation;
 
 /* Until there is a page that forks clear. */
 static struct gn_io_process no_process;
 __thread int gn_io_is_own, gn_io_is_at_work;
 static struct gn_totals_plan plan = {.capability = "io"};
 static pid_t opener;
+static int has_opened; /* in this process or one that it was forked from */
 
 void gn_io_work_begin(struct gn_io_work *work)
 {
@@ -82,7 +82,7 @@ static void begin_process(void)
 
 static void open_file(struct gn_io_process *process)
 {
-	if (gn_io_generation) {
+	if (has_opened) {
 		gn_io_events_forget();
 		gn_call_sites_forget();
 		gn_io_files_forget();
@@ -94,7 +94,7 @@ static void open_file(struct gn_io_process *process)
 	}
 	gn_totals_header()->rank = gn_launcher_rank();
 	opener = (pid_t)syscall(SYS_getpid);
-	gn_io_generation++;
+	has_opened = 1;
 	gn_io_uses_counter = gn_tick_rate_begin();
 	gn_io_events_open();
 	gn_python_caller_begin();

@@ -47,9 +47,6 @@ enum gn_io_state { GN_IO_NEW, GN_IO_OPENING, GN_IO_OPEN, GN_IO_OFF };
 extern __thread struct gn_io_thread *gn_io_here __attribute__((tls_model("initial-exec")));
 extern struct gn_io_process *gn_io_process;
 extern int gn_io_uses_counter;
-/* Of which process, of those that forked one another, this is: what was recorded for an earlier one
- * is in another file. */
-extern uint32_t gn_io_generation;
 
 /* The calls by their numbers, which the library has that this is a part of. */
 extern const char *const gn_io_call_names[];

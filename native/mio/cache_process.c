@@ -2,6 +2,10 @@
 
 #include <pthread.h>
 
+#include "inode.h"
+#include "page_cache.h"
+#include "prefetch_pool.h"
+
 unsigned int gn_cache_process;
 __thread volatile unsigned int gn_calls_entered;
 

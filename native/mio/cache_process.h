@@ -22,9 +22,4 @@ static inline int gn_is_over_a_call(void)
 /* Before the first lock of a cache or thread. */
 void gn_cache_process_watch(void);
 
-/* In the child: locks and lists as at the start of a program. */
-void gn_inodes_after_fork(void);
-void gn_page_caches_after_fork(void);
-void gn_prefetch_pool_after_fork(void);
-
 #endif

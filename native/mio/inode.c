@@ -1,6 +1,5 @@
 #include "inode.h"
 
-#include "cache_process.h"
 #include "mio_heap.h"
 
 #include <pthread.h>

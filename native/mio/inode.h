@@ -39,4 +39,7 @@ static inline int gn_stamp_is_equal(const struct gn_stamp *a, const struct gn_st
 	       a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
+/* In the child of a fork: locks and lists as at the start of a program. */
+void gn_inodes_after_fork(void);
+
 #endif

@@ -6,23 +6,23 @@
 
 #include "mio_heap.h"
 
-struct gn_mio_block {
-	struct gn_mio_block *before;
+struct gn_mio_piece {
+	struct gn_mio_piece *before;
 	alignas(max_align_t) char bytes[];
 };
 
 void *gn_mio_memory_take(struct gn_mio_memory *memory, size_t bytes)
 {
-	struct gn_mio_block *block;
+	struct gn_mio_piece *piece;
 
-	if (bytes > SIZE_MAX - sizeof(*block))
+	if (bytes > SIZE_MAX - sizeof(*piece))
 		return NULL;
-	block = gn_mio_heap_take(sizeof(*block) + bytes);
-	if (!block)
+	piece = gn_mio_heap_take(sizeof(*piece) + bytes);
+	if (!piece)
 		return NULL;
-	block->before = memory->last;
-	memory->last = block;
-	return block->bytes;
+	piece->before = memory->last;
+	memory->last = piece;
+	return piece->bytes;
 }
 
 char *gn_mio_memory_text(struct gn_mio_memory *memory, const char *text, size_t length)
@@ -37,9 +37,9 @@ char *gn_mio_memory_text(struct gn_mio_memory *memory, const char *text, size_t 
 void gn_mio_memory_free(struct gn_mio_memory *memory)
 {
 	while (memory->last) {
-		struct gn_mio_block *block = memory->last;
+		struct gn_mio_piece *piece = memory->last;
 
-		memory->last = block->before;
-		gn_mio_heap_give(block);
+		memory->last = piece->before;
+		gn_mio_heap_give(piece);
 	}
 }

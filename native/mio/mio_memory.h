@@ -4,10 +4,10 @@
 
 #include <stddef.h>
 
-struct gn_mio_block;
+struct gn_mio_piece;
 
 struct gn_mio_memory {
-	struct gn_mio_block *last;
+	struct gn_mio_piece *last;
 };
 
 /* Zeroed, and aligned for everything; NULL: there is none. */

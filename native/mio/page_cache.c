@@ -1,6 +1,5 @@
 #include "page_cache.h"
 
-#include "cache_process.h"
 #include "mio_heap.h"
 
 #include <errno.h>
@@ -94,7 +93,6 @@ struct gn_page_cache *gn_page_cache_open(int number, size_t cache_bytes, size_t 
 {
 	struct gn_page_cache *cache;
 
-	gn_cache_process_watch();
 	if (number == GN_PRIVATE_CACHE) {
 		cache = create(number, cache_bytes, page_bytes);
 		if (cache)

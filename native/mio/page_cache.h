@@ -103,4 +103,7 @@ static inline size_t gn_page_copy(struct gn_page *page, const struct gn_cached_f
 	return n;
 }
 
+/* In the child of a fork: locks and lists as at the start of a program. */
+void gn_page_caches_after_fork(void);
+
 #endif

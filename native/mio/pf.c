@@ -100,31 +100,6 @@ static int descriptor(const struct gn_mio_layer *layer)
 	return gn_mio_descriptor(layer);
 }
 
-void gn_pf_begin(struct gn_pf *pf, const struct stat *status)
-{
-	const struct gn_mio_setting *setting = pf->layer->setting;
-
-	pf->process = gn_cache_process;
-	pf->cache = gn_page_cache_open((int)setting[GN_PF_CACHE].number,
-				       (size_t)setting[GN_PF_CACHE_SIZE].number,
-				       (size_t)setting[GN_PF_PAGE_SIZE].number);
-	pf->file = pf->cache ? gn_page_cache_open_file(pf->cache, status) : NULL;
-	pf->inode = pf->file ? gn_inode_open(status) : NULL;
-	if (!pf->inode) {
-		if (pf->file)
-			gn_page_cache_close_file(pf->cache, pf->file, 0);
-		if (pf->cache)
-			gn_page_cache_close(pf->cache, 1);
-		pf->is_aside = 1;
-		return;
-	}
-	pf->page_bytes = gn_page_cache_page_bytes(pf->cache);
-	pf->stamp = gn_stamp_of(status);
-	pf->writes_seen = atomic_load(&pf->inode->writes);
-	pf->checked_ns = gn_pf_clock();
-	pf->prefetch.status = *status;
-}
-
 static int pf_open(struct gn_mio_layer *layer, struct gn_mio_open *file)
 {
 	const struct gn_mio_setting *setting = layer->setting;

@@ -70,6 +70,32 @@ static int is_due(struct gn_pf *pf)
 }
 
 /* A child has pages and threads of its own; those of its parent are left as they are. */
+void gn_pf_begin(struct gn_pf *pf, const struct stat *status)
+{
+	const struct gn_mio_setting *setting = pf->layer->setting;
+
+	gn_cache_process_watch();
+	pf->process = gn_cache_process;
+	pf->cache = gn_page_cache_open((int)setting[GN_PF_CACHE].number,
+				       (size_t)setting[GN_PF_CACHE_SIZE].number,
+				       (size_t)setting[GN_PF_PAGE_SIZE].number);
+	pf->file = pf->cache ? gn_page_cache_open_file(pf->cache, status) : NULL;
+	pf->inode = pf->file ? gn_inode_open(status) : NULL;
+	if (!pf->inode) {
+		if (pf->file)
+			gn_page_cache_close_file(pf->cache, pf->file, 0);
+		if (pf->cache)
+			gn_page_cache_close(pf->cache, 1);
+		pf->is_aside = 1;
+		return;
+	}
+	pf->page_bytes = gn_page_cache_page_bytes(pf->cache);
+	pf->stamp = gn_stamp_of(status);
+	pf->writes_seen = atomic_load(&pf->inode->writes);
+	pf->checked_ns = gn_pf_clock();
+	pf->prefetch.status = *status;
+}
+
 static void begin_in_child(struct gn_pf *pf)
 {
 	struct stat status;

@@ -1,6 +1,5 @@
 #include "prefetch_pool.h"
 
-#include "cache_process.h"
 #include "system_calls.h"
 
 #include <linux/close_range.h>
@@ -168,7 +167,6 @@ int gn_prefetch_submit(struct gn_prefetch_job *job)
 	const int before = errno;
 	int error = 0;
 
-	gn_cache_process_watch();
 	pthread_mutex_lock(&lock);
 	job->file->thread = thread;
 	if (!threads)

@@ -47,4 +47,7 @@ void gn_prefetch_wait(struct gn_prefetch_job *job, int is_needed);
 /* No job of the file may be on its way. */
 void gn_direct_file_close(struct gn_direct_file *file);
 
+/* In the child of a fork: locks and lists as at the start of a program. */
+void gn_prefetch_pool_after_fork(void);
+
 #endif

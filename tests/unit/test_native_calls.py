@@ -15,17 +15,16 @@ import pytest
 
 NATIVE = Path(__file__).parents[2] / "native"
 
-FOLDERS = (
-    "core", "unwind", "tables", "symbols", "profiles", "sampling", "perf_data", "runtime", "mpi",
-    "counters", "hpm", "plugins", "plugins/shipped", "python",
-)  # fmt: skip
+FOLDERS = sorted({path.parent.relative_to(NATIVE).as_posix() for path in NATIVE.rglob("*.c")})
 
 _NO_CODE = re.compile(
     r'/\*.*?\*/|//[^\n]*|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])+\'',
     re.S | re.M,
 )
 _TOKEN = re.compile(r"[A-Za-z_]\w*|[{}();=\[\],]")
-_NO_NAMES = {"__attribute__", "format", "printf", "cold", "weak", "constructor", "destructor"}
+_NO_NAMES = {
+    "__attribute__", "format", "printf", "cold", "weak", "constructor", "destructor", "ElfW",
+}  # fmt: skip
 
 
 class Source(NamedTuple):
@@ -120,7 +119,7 @@ def cycle(needed: Mapping[str, set[str]]) -> list[str]:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_file_needs_one_that_needs_it(folder: str) -> None:
     needed = needs(NATIVE / folder)
-    assert any(needed.values())
+    assert any(needed.values()) or len(needed) == 1
     assert cycle(needed) == []
 
 

@@ -61,7 +61,8 @@ class _Staging(Observer):
     name = "run"
 
     def __init__(self, folder: Path, without: Sequence[str]) -> None:
-        self._variables = {FOLDER_VARIABLE: str(folder)}
+        # As the kernel names the files in it, which tells them from the program's.
+        self._variables = {FOLDER_VARIABLE: str(folder.resolve())}
         if without:
             self._variables[_WITHOUT_VARIABLE] = ",".join(without)
 

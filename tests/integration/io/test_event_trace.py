@@ -233,6 +233,17 @@ def test_the_trace_of_a_program_that_has_the_symbols_of_linkers(tmp_path: Path) 
     assert not any(name.endswith(".events") for name in names)
 
 
+def test_files_of_ours_are_known_behind_a_symbolic_link(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path)
+    script = "for f in $(find ../r.gnomon.raw -name '*.totals'); do head -c 8 $f > copy; done"
+    assert record(["bash", "-c", script], tmp_path / "work", Path("../link/r")) == 0
+    assert (tmp_path / "work" / "copy").stat().st_size == 8
+    names = {Path(str(row["file"])).name for row in event_rows(tmp_path / "r.gnomon")}
+    assert "copy" in names
+    assert not any(name.endswith(".totals") for name in names)
+
+
 def test_what_the_trace_writes_is_not_the_programs(tmp_path: Path) -> None:
     script = "import os\nfd = os.open('/dev/null', 1)\nfor i in range(60000): os.write(fd, b'x')\n"
     (tmp_path / "work").mkdir()
