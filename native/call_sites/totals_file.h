@@ -219,15 +219,15 @@ struct gn_access_record {
 	uint64_t opens; /* with `writes` 0: descriptors that were opened */
 };
 
-/* What the kernel counted of the process's calls that move bytes (proc(5), io), and of pages that
- * it had to fetch. */
+/* What the kernel counted of calls that move bytes (proc(5), io), and of pages that it had to
+ * fetch. Of bytes a process has those of children, too, from when it has waited for them. */
 struct gn_process_io_record {
 	uint16_t kind, is_last; /* 0: before the program's first call */
-	uint32_t zero;
-	uint64_t read_bytes, written_bytes; /* rchar, wchar */
-	uint64_t read_calls, write_calls;
+	uint32_t parent;
+	uint64_t read_bytes, written_bytes;		  /* rchar, wchar */
+	uint64_t thread_read_bytes, thread_written_bytes; /* of the thread that tells it, alone */
 	uint64_t device_read_bytes, device_written_bytes;
-	uint64_t major_faults;
+	uint64_t major_faults; /* without children */
 };
 
 union gn_totals_record {

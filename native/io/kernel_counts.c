@@ -30,30 +30,44 @@ static void leave_out_events(struct gn_process_io_record *record)
 	const struct gn_io_own_writes own = gn_io_events_writes();
 
 	record->written_bytes = without(record->written_bytes, own.bytes);
-	record->write_calls = without(record->write_calls, own.calls);
+	record->thread_written_bytes = without(record->thread_written_bytes, own.bytes);
 	if (own.is_on_device)
 		record->device_written_bytes = without(record->device_written_bytes, own.bytes);
 }
 
-static void count(uint16_t is_last)
+/* 0, or -1. */
+static int read_counts(const char *path, char *text, size_t size)
 {
-	struct gn_process_io_record record = {.is_last = is_last};
-	const int io = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/io", O_RDONLY | O_CLOEXEC);
-	struct rusage usage;
-	char text[512];
+	const int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
-	if (io < 0)
-		return;
-	n = gn_read(io, text, sizeof(text) - 1);
-	syscall(SYS_close, io);
+	if (fd < 0)
+		return -1;
+	n = gn_read(fd, text, size - 1);
+	syscall(SYS_close, fd);
 	if (n <= 0)
-		return;
+		return -1;
 	text[n] = 0;
+	return 0;
+}
+
+static void count(uint16_t is_last)
+{
+	struct gn_process_io_record record = {
+		.is_last = is_last,
+		.parent = (uint32_t)syscall(SYS_getppid),
+	};
+	struct rusage usage;
+	char text[512];
+
+	if (read_counts("/proc/thread-self/io", text, sizeof(text)))
+		return;
+	record.thread_read_bytes = number_of(text, "rchar:");
+	record.thread_written_bytes = number_of(text, "wchar:");
+	if (read_counts("/proc/self/io", text, sizeof(text)))
+		return;
 	record.read_bytes = number_of(text, "rchar:");
 	record.written_bytes = number_of(text, "wchar:");
-	record.read_calls = number_of(text, "syscr:");
-	record.write_calls = number_of(text, "syscw:");
 	record.device_read_bytes = number_of(text, "\nread_bytes:");
 	record.device_written_bytes = number_of(text, "\nwrite_bytes:");
 	leave_out_events(&record);

@@ -156,7 +156,6 @@ class ProcessRows:
         of_file_sizes = self._sites.of_pairs(io_metrics.FILE_SIZE, _sizes(self._sites, file))
         rows.add(_CALLS_BY_FILE_SIZE, of_file_sizes, sizes["ticks"] * ns, whole(sizes["calls"]))
         self._add_accesses(file)
-        self._add_kernel(file)
 
     def _add_accesses(self, file: TotalsFile) -> None:
         own, rows = file.accesses, self._rows
@@ -183,15 +182,10 @@ class ProcessRows:
         paths = self._sites.of_pairs(io_metrics.ACCESS, numbers)
         self._rows.add(len(MEASURES), paths, np.array(list(fetched.values()), np.float64))
 
-    def _add_kernel(self, file: TotalsFile) -> None:
-        """Add what the kernel counted from the first call to the end, where both are known."""
-        first = file.process_io[file.process_io["is_last"] == 0]
-        last = file.process_io[file.process_io["is_last"] == 1]
-        if not len(first) or not len(last):
-            return
+    def add_kernel(self, counts: Mapping[str, int]) -> None:
+        """Add what the kernel counted, of KernelCounts."""
         for metric, name in _KERNEL:
-            grown = max(int(last[name][-1]) - int(first[name][0]), 0)
-            self._rows.add(metric, _ROOT, np.array([grown]))
+            self._rows.add(metric, _ROOT, np.array([counts[name]]))
 
     def profile(self, location: int) -> dict[str, NDArray[np.generic]]:
         """Return the rows of the profile as columns, `calls` with -1 where it is not known."""

@@ -19,6 +19,7 @@ from gnomon.io.io_rows import (
     number_fetched,
     number_pairs,
 )
+from gnomon.io.kernel_counts import KernelCounts
 from gnomon.io.module_files import unmatched
 from gnomon.io.uring_counter import counts_in
 from gnomon.measurement.call_rows import TableParts, metrics_table, whole
@@ -44,7 +45,7 @@ def collect(folder: Path) -> Collected:
     """Return the calls on files that the processes of a run left in its staging folder."""
     sites, facts = CallSites(_SITE_KINDS), Counter[str]()
     files: dict[tuple[str, str], str] = {}
-    events = EventFiles()
+    events, kernel = EventFiles(), KernelCounts()
 
     def look(file: TotalsFile) -> None:
         sites.add(file)
@@ -55,6 +56,7 @@ def collect(folder: Path) -> Collected:
         facts["with_modules"] += file.has_modules
         files.update(_files(file))
         events.look(file)
+        kernel.look(file)
 
     ordered, warnings = processes_of(folder, "io", TotalsProcess, look)
     fetched = _fetched(folder, ordered, files, sites)
@@ -72,7 +74,8 @@ def collect(folder: Path) -> Collected:
         *notes("io", ordered),
         *events.notes(ordered),
     )
-    return Collected(_tables(ordered, sites, files, events, fetched), missing, said, dict(facts))
+    tables = _tables(ordered, sites, files, events, kernel, fetched)
+    return Collected(tables, missing, said, dict(facts))
 
 
 def _fetched(
@@ -113,7 +116,7 @@ def _files(file: TotalsFile) -> Iterator[tuple[tuple[str, str], str]]:
 
 def _tables(
     processes: Sequence[TotalsProcess], sites: CallSites, files: dict[tuple[str, str], str],
-    events: EventFiles, fetched: Mapping[int, Mapping[str, int]] | None,
+    events: EventFiles, kernel: KernelCounts, fetched: Mapping[int, Mapping[str, int]] | None,
 ) -> Iterator[Table]:  # fmt: skip
     if not processes:
         return
@@ -127,9 +130,13 @@ def _tables(
     yield _file_table(files)
     profile = TableParts(PROFILE)
     for location, process in enumerate(processes):
-        rows = ProcessRows(sites)
+        rows, counted = ProcessRows(sites), []
         for file in process.files():
             rows.add(file)
+            counted.append(file.process_io)
+        counts = kernel.of(process, counted)
+        if counts is not None:
+            rows.add_kernel(counts)
         if fetched is not None and location in fetched:
             rows.add_fetched(fetched[location])
         profile.add(rows.profile(location))

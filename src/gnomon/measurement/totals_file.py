@@ -66,10 +66,10 @@ _KINDS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "access": (12, (("writes", "u2"), ("thread", "u4"), ("file", "u4"), ("unaligned", "u4"),
                     ("forward", "u8"), ("forward_bytes", "u8"), ("backward", "u8"),
                     ("backward_bytes", "u8"), ("end", "u8"), ("opens", "u8"))),
-    "process_io": (13, (("is_last", "u2"), ("zero", "u4"), ("read_bytes", "u8"),
-                        ("written_bytes", "u8"), ("read_calls", "u8"), ("write_calls", "u8"),
-                        ("device_read_bytes", "u8"), ("device_written_bytes", "u8"),
-                        ("major_faults", "u8"))),
+    "process_io": (13, (("is_last", "u2"), ("parent", "u4"), ("read_bytes", "u8"),
+                        ("written_bytes", "u8"), ("thread_read_bytes", "u8"),
+                        ("thread_written_bytes", "u8"), ("device_read_bytes", "u8"),
+                        ("device_written_bytes", "u8"), ("major_faults", "u8"))),
 }  # fmt: skip
 _CODE_KIND = 10
 _NUMBERS = (0, *(number for number, _ in _KINDS.values()))

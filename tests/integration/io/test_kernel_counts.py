@@ -1,0 +1,78 @@
+"""What the kernel counted of processes that have children, beside what calls moved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import GNOMON, run
+from counted_io import report
+
+MIB = 1 << 20
+WRITES_8 = f"dd if=/dev/zero of=%s bs={MIB} count=8 status=none"
+
+
+def coverage(folder: Path, *command: str | Path) -> dict[str, Any]:
+    done = run(GNOMON, "io", "--name", "r", "--", *command, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = report(folder)["coverage"]
+    return found
+
+
+def test_what_a_child_moved_is_counted_once(tmp_path: Path) -> None:
+    """The kernel adds it to the parent's, and that to its parent's."""
+    script = f"{WRITES_8 % 'a'}; sh -c '{WRITES_8 % 'b'}; {WRITES_8 % 'c'}; true'; true"
+    found = coverage(tmp_path, "sh", "-c", script)
+    assert found["processes"] == found["counted"] == 5
+    assert found["is_complete"]
+    for name in ("kernel_read", "kernel_written"):
+        assert 24 * MIB <= found[name] < 25 * MIB
+    assert found["unseen_written"] == 0
+    # Of a page cache in memory it may be nothing.
+    assert found["device_written"] < 25 * MIB
+
+
+def test_what_a_process_moved_before_it_executed_another_program_is_its_own(tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(bytes(8 * MIB))
+    script = "cat data > a; read line < data; exec cat data data > b"
+    found = coverage(tmp_path, "sh", "-c", script)
+    assert found["processes"] == found["counted"] == 2
+    assert found["is_complete"]
+    assert 24 * MIB <= found["kernel_written"] < 25 * MIB
+
+
+def test_a_child_that_does_not_load_the_library_is_unseen(tmp_path: Path) -> None:
+    """Its parent waits for it, and has what the kernel counted of it."""
+    script = f'{WRITES_8 % "a"}; env -i PATH="$PATH" {WRITES_8 % "b"}; true'
+    found = coverage(tmp_path, "sh", "-c", script)
+    assert found["is_complete"] is False
+    assert found["unseen_written"] == 8 * MIB
+
+
+@pytest.mark.parametrize("is_ignored", [False, True], ids=["waits", "ignores"])
+def test_what_children_moved_hides_nothing_of_their_parents(
+    tmp_path: Path, is_ignored: bool
+) -> None:
+    """Of children that nobody waits for the parent has no counts."""
+    script = f"""
+import ctypes, os, signal, subprocess, sys
+if {is_ignored}:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+child = os.posix_spawnp("dd", ["dd", "if=/dev/zero", "of=a", "bs={MIB}", "count=16", "status=none"],
+                        os.environ)
+try:
+    os.waitpid(child, 0)
+except ChildProcessError:
+    assert {is_ignored}
+block = ctypes.create_string_buffer({MIB})
+call = ctypes.CDLL(None).syscall
+call.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
+fd = os.open("b", os.O_WRONLY | os.O_CREAT)
+for _ in range(8):
+    assert call({{"x86_64": 1}}.get(os.uname().machine, 64), fd, block, {MIB}) == {MIB}
+"""
+    found = coverage(tmp_path, "python3", "-c", script)
+    assert found["processes"] == found["counted"] == 2
+    assert found["unseen_written"] == 8 * MIB
+    assert found["kernel_written"] - 24 * MIB < 4096
