@@ -34,6 +34,7 @@ _Static_assert(sizeof(struct gn_totals_header) <= PAGE_BYTES, "the header is in 
 
 static struct gn_mapped_file file;
 static struct gn_totals_header *opened;
+struct gn_totals_places gn_totals_places;
 static int is_in_memory;
 static atomic_int is_closed;
 
@@ -64,6 +65,7 @@ void gn_totals_forget(void)
 		gn_mapped_file_close(&file);
 	memset(&file, 0, sizeof(file));
 	opened = NULL;
+	gn_totals_places = (struct gn_totals_places){0};
 	is_in_memory = 0;
 	atomic_store(&is_closed, 0);
 }
@@ -158,6 +160,13 @@ static int create(const struct gn_staging_origin *origin, uint64_t first)
 	return failed;
 }
 
+static void open_records(struct gn_totals_header *header)
+{
+	gn_totals_places.begin = file.start + header->records;
+	gn_totals_places.bytes = file.capacity - header->records;
+	opened = header;
+}
+
 int gn_totals_open(const struct gn_totals_plan *plan)
 {
 	char host[GN_HOST_NAME_SIZE];
@@ -183,7 +192,7 @@ int gn_totals_open(const struct gn_totals_plan *plan)
 		gn_mapped_file_close(&file);
 		return failed;
 	}
-	opened = header;
+	open_records(header);
 	return 0;
 }
 
@@ -214,7 +223,7 @@ int gn_totals_open_in_memory(const struct gn_totals_plan *plan)
 	header = (struct gn_totals_header *)file.start;
 	header->tail = fill_header(header, &origin, plan);
 	is_in_memory = 1;
-	opened = header;
+	open_records(header);
 	return 0;
 }
 
@@ -288,17 +297,6 @@ union gn_totals_record *gn_totals_add(struct gn_totals_chunk *chunk, enum gn_tot
 	       bytes - sizeof(uint16_t));
 	atomic_store_explicit(&record->kind, (uint16_t)kind, memory_order_release);
 	return record;
-}
-
-uint32_t gn_totals_place(const union gn_totals_record *record)
-{
-	const struct gn_totals_header *header = gn_totals_header();
-	const char *begin = header ? file.start + header->records : NULL;
-
-	if (!header || (const char *)record < begin ||
-	    (const char *)record >= file.start + file.capacity)
-		return GN_TOTALS_NONE;
-	return (uint32_t)(((const char *)record - begin) / GN_TOTALS_RECORD_BYTES);
 }
 
 void gn_totals_add_text(struct gn_totals_chunk *chunk, enum gn_totals_kind of, uint32_t number,

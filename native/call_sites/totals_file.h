@@ -294,8 +294,20 @@ void gn_totals_forget(void);
 union gn_totals_record *gn_totals_add(struct gn_totals_chunk *chunk, enum gn_totals_kind kind,
 				      const void *first, uint32_t bytes);
 
+/* Where records may be: of every event the place is asked for. */
+extern struct gn_totals_places {
+	const char *begin;
+	uint64_t bytes; /* 0: there is no file */
+} gn_totals_places;
+
 /* Its place among the file's records; GN_TOTALS_NONE: it is not there. */
-uint32_t gn_totals_place(const union gn_totals_record *record);
+static inline uint32_t gn_totals_place(const union gn_totals_record *record)
+{
+	const uint64_t bytes = (uint64_t)((uintptr_t)record - (uintptr_t)gn_totals_places.begin);
+
+	return bytes < gn_totals_places.bytes ? (uint32_t)(bytes / GN_TOTALS_RECORD_BYTES)
+					      : GN_TOTALS_NONE;
+}
 
 /* A text in as many records as it takes. */
 void gn_totals_add_text(struct gn_totals_chunk *chunk, enum gn_totals_kind of, uint32_t number,

@@ -42,7 +42,7 @@ static int write_unit(struct gn_spool *spool, const struct gn_spool_writer *writ
 {
 	const uint64_t state = atomic_load(&writer->unit->state);
 	char *first = (char *)writer->unit + spool->record_bytes;
-	char head[GN_SPOOL_RECORDS] = {0};
+	char head[GN_SPOOL_RECORD_MOST] = {0};
 	const struct gn_spool_unit written = {.state = state, .use = GN_SPOOL_WRITTEN};
 	const struct iovec parts[] = {
 		{.iov_base = head, .iov_len = spool->record_bytes},

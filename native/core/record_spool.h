@@ -13,7 +13,12 @@
 
 #include "mapped_file.h"
 
-#define GN_SPOOL_RECORDS 1024u
+/* Of 32 bytes each they are 256 KiB, which kernels copy in one piece at a multiple of that. After
+ * each write a program's own calls take longer for a while: the fewer the better. */
+#define GN_SPOOL_RECORDS 8192u
+
+/* Bytes. */
+#define GN_SPOOL_RECORD_MOST 256u
 
 enum gn_spool_use { GN_SPOOL_UNUSED, GN_SPOOL_MAPPED, GN_SPOOL_WRITTEN };
 
@@ -27,9 +32,9 @@ struct gn_spool_unit {
 
 struct gn_spool {
 	struct gn_mapped_file file;
-	uint64_t begin;		/* of the first unit */
-	_Atomic uint64_t *tail; /* of the last one's end; in the file */
-	uint32_t record_bytes;
+	uint64_t begin;		  /* of the first unit */
+	_Atomic uint64_t *tail;	  /* of the last one's end; in the file */
+	uint32_t record_bytes;	  /* at most GN_SPOOL_RECORD_MOST */
 	_Atomic int error;	  /* an errno: nothing is taken any more */
 	_Atomic uint64_t written; /* units, with system calls */
 };
@@ -46,13 +51,13 @@ uint64_t gn_spool_end(struct gn_spool *spool);
 /* Room for a thread's records, where it has none left; 0 or a negative errno. */
 int gn_spool_turn(struct gn_spool *spool, struct gn_spool_writer *writer);
 
-/* A record at writer->next, which is before writer->end, is complete. */
-static inline void gn_spool_add(struct gn_spool_writer *writer, uint32_t record_bytes)
+/* `n` records from writer->next on, which end before writer->end or there, are complete. */
+static inline void gn_spool_add(struct gn_spool_writer *writer, uint32_t record_bytes, uint32_t n)
 {
 	_Atomic uint64_t *state = &writer->unit->state;
 
-	writer->next += record_bytes;
-	atomic_store_explicit(state, atomic_load_explicit(state, memory_order_relaxed) + 1,
+	writer->next += (size_t)record_bytes * n;
+	atomic_store_explicit(state, atomic_load_explicit(state, memory_order_relaxed) + n,
 			      memory_order_release);
 }
 

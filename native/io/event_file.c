@@ -11,7 +11,9 @@
 #include "scratch_memory.h"
 #include "tick_rate.h"
 
-#define RECORDS_BEGIN 4096u
+#define HEADER_BYTES 4096u
+/* Where a unit's size is a multiple of its offset, a kernel copies it into few pieces. */
+#define RECORDS_BEGIN ((uint64_t)GN_SPOOL_RECORDS * sizeof(struct gn_io_event))
 #define ENDING ".totals"
 #define OWN_ENDING ".events"
 
@@ -45,7 +47,7 @@ static int create(uint64_t capacity)
 	memcpy(path, totals, length + 1);
 	memcpy(path + length - strlen(ENDING), OWN_ENDING, sizeof(OWN_ENDING));
 	failed = gn_mapped_file_create(&spool.file, path, gn_mapped_file_capacity(capacity),
-				       RECORDS_BEGIN);
+				       HEADER_BYTES);
 	gn_scratch_give(path);
 	return failed;
 }

@@ -180,8 +180,11 @@ static __attribute__((noinline)) void add_event(struct gn_io_thread *thread, uin
 						const struct request *request, uint64_t ticks)
 {
 	const uint32_t place = gn_totals_place(site);
-	struct gn_io_event *event = gn_io_event_next(&thread->events, place);
-	uint64_t kind = GN_IO_EVENT_CALL;
+	const int is_wide = request->asked != request->delivered || request->asked > UINT32_MAX ||
+			    ticks >> (32 - GN_IO_EVENT_TICKS_BIT);
+	const uint32_t n = is_wide ? 2 : 1;
+	struct gn_io_event *event = gn_io_event_next(&thread->events, place, n);
+	uint32_t kind = GN_IO_EVENT_CALL;
 
 	if (!event)
 		return;
@@ -190,13 +193,19 @@ static __attribute__((noinline)) void add_event(struct gn_io_thread *thread, uin
 	if (request->is_failed)
 		kind |= GN_IO_EVENT_FAILED;
 	event->begin = begin == UINT64_MAX ? gn_bare_ticks(gn_io_uses_counter) : begin;
-	event->asked = request->asked;
-	event->delivered = request->delivered;
 	event->offset = request->offset;
 	event->site = place;
 	event->opening = request->opening;
-	event->kind_and_ticks = ticks << 8 | kind;
-	gn_spool_add(&thread->events, sizeof(*event));
+	event->bytes = is_wide ? 0 : (uint32_t)request->asked;
+	event->ticks_and_kind = (is_wide ? 0 : (uint32_t)ticks << GN_IO_EVENT_TICKS_BIT) | kind;
+	if (is_wide)
+		*(struct gn_io_event_wide *)(event + 1) = (struct gn_io_event_wide){
+			.asked = request->asked,
+			.delivered = request->delivered,
+			.ticks = ticks,
+			.kind = GN_IO_EVENT_WIDE,
+		};
+	gn_spool_add(&thread->events, sizeof(*event), n);
 }
 
 static inline void add_call(struct gn_io_thread *thread, const struct gn_io_call *call,

@@ -3,7 +3,7 @@
 A file is taken for hostile: whatever it holds, reading it gives events or a `FormatError`. That of
 a process that was killed has all that was complete. It may be large: events come in blocks.
 
-Its units (native/core/record_spool.h) have a head and room for 1023 events. Of one that is mapped
+Its units (native/core/record_spool.h) have a head and room for 8191 records. Of one that is mapped
 into its process the head says where the events belong: there, another unit has the same ones, or
 none yet, and is not looked at.
 """
@@ -28,15 +28,14 @@ if TYPE_CHECKING:
 
     from gnomon.measurement.totals_file import TotalsFile
 
-KIND = FileKind("a file of events of I/O", b"\x89GNIOE\n\0", version=1)
+KIND = FileKind("a file of events of I/O", b"\x89GNIOE\n\0", version=2)
 SUFFIX = ".events"
 """In the place of that of the file of totals."""
 NO_OFFSET = -(1 << 63)
 NO_OPENING = 0xFFFFFFFF
 CALL, READ, WRITE = 1, 2, 3
 """Kinds of events: of a call that moves no bytes, or not at once, of a read, of a write."""
-FAILED = 0x80
-RECORD_BYTES = 48
+RECORD_BYTES = 32
 
 _CLOSED = 1
 # What a process may be allowed to leave: TRACE_MB_MOST of trace_options.py, and the header.
@@ -47,18 +46,26 @@ _HEADER = (
     ("capacity", "u8"), ("realtime_ns", "u8"), ("pid", "u4"), ("stop_error", "u4"),
 )  # fmt: skip
 _HEADER_BYTES = 80
-_EVENT = (
-    ("begin", "u8"), ("asked", "u8"), ("delivered", "u8"), ("offset", "i8"), ("site", "u4"),
-    ("opening", "u4"), ("kind_and_ticks", "u8"),
+_RECORD = (
+    ("begin", "u8"), ("offset", "i8"), ("site", "u4"), ("opening", "u4"), ("bytes", "u4"),
+    ("ticks_and_kind", "u4"),
 )  # fmt: skip
+_WIDE_RECORD = (
+    ("asked", "u8"), ("delivered", "u8"), ("ticks", "u8"), ("zero", "u4"), ("kind", "u4")
+)  # fmt: skip
+_WIDE, _KINDS, _TICKS_BIT = 4, 7, 4
+_EVENT = np.dtype([
+    ("begin", "u8"), ("asked", "u8"), ("delivered", "u8"), ("offset", "i8"), ("ticks", "u8"),
+    ("site", "u4"), ("opening", "u4"), ("kind", "u4"),
+])  # fmt: skip
 # Of native/core/record_spool.h.
-_UNIT_RECORDS = 1024
+_UNIT_RECORDS = 8192
 UNIT_BYTES = _UNIT_RECORDS * RECORD_BYTES
 _HEAD = (("n", "u4"), ("unit", "u4"), ("use", "u4"), ("zero", "u4"))
 _SWAPPED = (("unit", "u4"), ("n", "u4"), ("use", "u4"), ("zero", "u4"))
 _HEAD_BYTES = 16
 _UNUSED, _MAPPED, _WRITTEN = 0, 1, 2
-_BLOCK_UNITS = 128
+_BLOCK_UNITS = 16
 _SECONDS_MOST = 1e9
 """That a process may have run for: 30 years."""
 
@@ -106,15 +113,15 @@ class EventFile(NamedTuple):
                 )
 
     def _events(self, unit: Unit, content: bytes) -> Events:
-        records = np.frombuffer(content, record_dtype(_EVENT, self.order))
-        kinds = (records["kind_and_ticks"] & (FAILED - 1)).astype(np.int64)
+        records, numbers = self._records(unit, content)
+        kinds = records["kind"].astype(np.int64)
         places = self.totals.site_places
         sites = np.searchsorted(places, records["site"])
         is_site = sites < len(places)
         is_site[is_site] = places[sites[is_site]] == records["site"][is_site]
         # From the begin of the file of totals on; before it, as many ticks less than none.
         since = (records["begin"] - np.uint64(self.totals.ticks)).view(np.int64)
-        ticks = records["kind_and_ticks"] >> 8
+        ticks = records["ticks"]
         most = _SECONDS_MOST * self.totals.ticks_hz
         is_known = np.abs(since.astype(np.float64)) <= most
         is_known &= ticks.astype(np.float64) <= most
@@ -124,10 +131,31 @@ class EventFile(NamedTuple):
             (is_known, "a time that no process had"),
         ):
             if not is_right.all():
-                offset = unit.begin + RECORD_BYTES * (1 + int(is_right.argmin()))
+                offset = unit.begin + RECORD_BYTES * (1 + int(numbers[is_right.argmin()]))
                 raise FormatError(self.path, offset, why)
         start_ns = self._ns(since) + self.totals.realtime_ns
         return Events(records, kinds, sites, start_ns, self._ns(ticks))
+
+    def _records(self, unit: Unit, content: bytes) -> tuple[NDArray[np.void], NDArray[np.int64]]:
+        """Return the events of a unit, and the numbers of their records."""
+        own = np.frombuffer(content, record_dtype(_RECORD, self.order))
+        kinds = own["ticks_and_kind"] & _KINDS
+        is_wide = kinds == _WIDE
+        of_wide = np.flatnonzero(is_wide) - 1
+        if is_wide[:1].any() or is_wide[of_wide].any():
+            number = int((of_wide[(of_wide < 0) | is_wide[of_wide]])[0]) + 1
+            offset = unit.begin + RECORD_BYTES * (1 + number)
+            raise FormatError(self.path, offset, "a part of an event without the event")
+        events = np.zeros(len(own), _EVENT)
+        for name in ("begin", "offset", "site", "opening"):
+            events[name] = own[name]
+        events["asked"] = events["delivered"] = own["bytes"]
+        events["ticks"] = own["ticks_and_kind"] >> _TICKS_BIT
+        events["kind"] = kinds
+        wide = np.frombuffer(content, record_dtype(_WIDE_RECORD, self.order))[is_wide]
+        for name in ("asked", "delivered", "ticks"):
+            events[name][of_wide] = wide[name]
+        return events[~is_wide], np.flatnonzero(~is_wide)
 
     def _ns(self, ticks: NDArray[Any]) -> NDArray[np.int64]:
         ns: NDArray[np.int64] = np.rint(ticks.astype(np.float64) * (1e9 / self.totals.ticks_hz))
@@ -150,7 +178,8 @@ class Events(NamedTuple):
     """Some events.
 
     Attributes:
-        records: of struct gn_io_event.
+        records: `begin`, `asked`, `delivered`, `offset`, `ticks`, `site`, `opening`, `kind` of
+            each, as in struct gn_io_event.
         kinds: of each `CALL`, `READ` or `WRITE`.
         sites: of each the number of its site among those of the file of totals.
         start_ns: when each began, in nanoseconds since 1970.
@@ -196,7 +225,7 @@ def read_event_file(totals: TotalsFile) -> EventFile:
     stop_error = int(header["stop_error"])
     size = path.stat().st_size
     # Room for units is taken before the file has it: there one may be killed, or refused it.
-    if size < (end if is_closed and not stop_error else begin):
+    if is_closed and not stop_error and size < end:
         raise FormatError(path, size, f"cut short: its records end at byte {end}")
     return EventFile(
         path,

@@ -6,6 +6,6 @@ TRACE_HELP = "also record each call with its time, file, offset and bytes: gnomo
 TRACE_MB, TRACE_MB_MOST = 1024, 1 << 20
 """Megabytes of events that a process may leave: without the option, and at most."""
 TRACE_MB_HELP = (
-    "the same, up to so many megabytes in each process, 22 thousand calls each (default: "
+    "the same, up to so many megabytes in each process, 33 thousand calls each (default: "
     f"{TRACE_MB})"
 )

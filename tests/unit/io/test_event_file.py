@@ -28,7 +28,7 @@ from gnomon.io.io_tables import collect
 from gnomon.measurement.totals_file import read_totals
 
 LIBRARY = Path(sys.modules["gnomon"].__path__[0]) / "io" / "libgnomon_io.so"
-BEGIN, N_CALLS = 4096, 2500
+BEGIN, N_CALLS = UNIT_BYTES, 20000
 PLACES = {"version": 12, "flags": 20, "records": 32, "tail": 40, "lost": 48, "realtime_ns": 64}
 CALLS = f"""
 import os
@@ -36,6 +36,8 @@ fd = os.open('data', os.O_RDWR | os.O_CREAT)
 for i in range({N_CALLS}):
     os.pwrite(fd, b'text', 4 * i)
 os.pread(fd, 8, 2)
+os.pread(fd, 100000, 4)
+os.sendfile(os.open('copy', os.O_WRONLY | os.O_CREAT), fd, 8, 1 << 33)
 """
 
 
@@ -52,7 +54,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     staging = folder / "run"
     staging.mkdir()
     environment = os.environ | {
-        "LD_PRELOAD": str(LIBRARY), "GNOMON_RUN_DIR": str(staging), "GNOMON_IO_TRACE": "1000000",
+        "LD_PRELOAD": str(LIBRARY), "GNOMON_RUN_DIR": str(staging), "GNOMON_IO_TRACE": str(1 << 22),
     }  # fmt: skip
     command = [sys.executable, "-S", "-c", CALLS]
     subprocess.run(command, env=environment, cwd=folder, check=True)
@@ -92,11 +94,13 @@ def with_words(events: bytes, offset: int, layout: str, *values: int) -> bytes:
 
 
 def written_offsets(file: EventFile) -> list[int]:
-    return [
+    offsets = [
         offset
         for events in file.blocks()
         for offset in events.records["offset"][events.kinds == WRITE].tolist()
     ]
+    # The last write of all is of another file.
+    return offsets[:N_CALLS]
 
 
 def heads(events: bytes) -> list[tuple[int, int, int]]:
@@ -111,12 +115,27 @@ def test_what_a_process_did_is_read(recorded: Recorded, tmp_path: Path) -> None:
     assert file.lost == file.stop_error == 0
     assert written_offsets(file) == list(range(0, 4 * N_CALLS, 4))
     events = list(file.blocks())[-1]
-    (last,) = events.records[(events.kinds == READ) & (events.records["offset"] == 2)]
-    assert (last["asked"], last["delivered"]) == (8, 8)
+    reads = events.records[events.kinds == READ][-3:]
+    assert reads["offset"].tolist() == [2, 4, 8]
+    assert reads["asked"].tolist() == [8, 100000, 1 << 33]
+    assert reads["delivered"].tolist() == [8, 4 * N_CALLS - 4, 4 * N_CALLS - 8]
     assert (np.diff(events.start_ns) >= 0).all()
     # The first one is mapped, and belongs behind those that were written.
     uses = [use for _, _, use in heads(recorded.events)]
     assert uses[:3] == [1, 2, 2]
+
+
+def test_what_takes_long_is_read(recorded: Recorded, tmp_path: Path) -> None:
+    whole = recorded.events
+    wide = max(
+        place
+        for place in range(BEGIN, len(whole), RECORD_BYTES)
+        if (place - BEGIN) % UNIT_BYTES and struct.unpack_from("=I", whole, place + 28) == (4,)
+    )
+    ticks = int(3 * read_totals(recorded.totals).ticks_hz)
+    file = read(tmp_path, recorded, with_words(whole, wide + 16, "Q", ticks))
+    durations = [ns for events in file.blocks() for ns in events.duration_ns.tolist()]
+    assert sum(ns == pytest.approx(3e9) for ns in durations) == 1
 
 
 def test_a_kill_leaves_whole_events_wherever_it_comes(recorded: Recorded, tmp_path: Path) -> None:
@@ -136,17 +155,18 @@ def test_a_kill_leaves_whole_events_wherever_it_comes(recorded: Recorded, tmp_pa
     # Before a unit has its place.
     assert written_offsets(read(tmp_path, recorded, with_words(whole, BEGIN, "2I", 0, 0)))
     # Before there is any.
-    assert not written_offsets(read(tmp_path, recorded, whole[:BEGIN]))
+    for size in (4096, BEGIN):
+        assert not written_offsets(read(tmp_path, recorded, whole[:size]))
 
 
 @pytest.mark.parametrize(
     ("name", "layout", "value", "why"),
     [
-        ("version", "I", 2, "version 2"),
+        ("version", "I", 3, "version 3"),
         ("records", "Q", 8, "where they cannot be"),
         ("records", "Q", 1 << 60, "where they cannot be"),
         ("tail", "Q", 1 << 60, "which no file has"),
-        ("tail", "Q", BEGIN + 48, "no whole number of units"),
+        ("tail", "Q", BEGIN + 32, "no whole number of units"),
         ("tail", "Q", BEGIN + 1000 * UNIT_BYTES, "cut short"),
         ("realtime_ns", "Q", 1, "not of the process"),
     ],
@@ -161,7 +181,7 @@ def test_a_damaged_header_is_refused(
 @pytest.mark.parametrize(
     ("head", "why"),
     [
-        ((1024, 2, 2), "more than it has room for"),
+        ((8192, 2, 2), "more than it has room for"),
         ((3, 2, 7), "a unit of no use"),
         ((3, 1000, 1), "in a place where it cannot be"),
         ((3, 1, 1), "in a place where it cannot be"),
@@ -183,11 +203,11 @@ def test_a_damaged_unit_is_refused(
 @pytest.mark.parametrize(
     ("within", "value", "why"),
     [
-        (40, 0, "an event of no kind"),
-        (40, 4, "an event of no kind"),
+        (24, 0, "an event of no kind"),
+        (24, 5 << 32, "an event of no kind"),
         (0, 1 << 63, "a time that no process had"),
-        (32, 0xFFFFFFF0, "an event of no call site"),
-        (32, 0, "an event of no call site"),
+        (16, 0xFFFFFFF0, "an event of no call site"),
+        (16, 0, "an event of no call site"),
     ],
 )
 def test_a_damaged_event_is_refused_with_its_offset(
@@ -199,6 +219,19 @@ def test_a_damaged_event_is_refused_with_its_offset(
     )
     assert why in said
     assert offset == place
+
+
+def test_a_part_of_an_event_without_the_event_is_refused(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    second = BEGIN + UNIT_BYTES
+    first = with_words(recorded.events, second + RECORD_BYTES + 28, "I", 4)
+    two = with_words(recorded.events, second + 8 * RECORD_BYTES + 28, "I", 4)
+    two = with_words(two, second + 9 * RECORD_BYTES + 28, "I", 4)
+    for events, number in ((first, 1), (two, 9)):
+        said, offset = refused(tmp_path, recorded, events)
+        assert "a part of an event without the event" in said
+        assert offset == second + number * RECORD_BYTES
 
 
 def test_what_is_no_event_file_is_refused(recorded: Recorded, tmp_path: Path) -> None:
