@@ -34,7 +34,7 @@ _Static_assert(sizeof(struct gn_totals_header) <= PAGE_BYTES, "the header is in 
 
 static struct gn_mapped_file file;
 static struct gn_totals_header *opened;
-struct gn_totals_places gn_totals_places;
+struct gn_totals_range gn_totals_range;
 static int is_in_memory;
 static atomic_int is_closed;
 
@@ -65,7 +65,7 @@ void gn_totals_forget(void)
 		gn_mapped_file_close(&file);
 	memset(&file, 0, sizeof(file));
 	opened = NULL;
-	gn_totals_places = (struct gn_totals_places){0};
+	gn_totals_range = (struct gn_totals_range){0};
 	is_in_memory = 0;
 	atomic_store(&is_closed, 0);
 }
@@ -162,8 +162,8 @@ static int create(const struct gn_staging_origin *origin, uint64_t first)
 
 static void open_records(struct gn_totals_header *header)
 {
-	gn_totals_places.begin = file.start + header->records;
-	gn_totals_places.bytes = file.capacity - header->records;
+	gn_totals_range.begin = file.start + header->records;
+	gn_totals_range.bytes = file.capacity - header->records;
 	opened = header;
 }
 

@@ -222,7 +222,7 @@ struct gn_access_record {
 /* What the kernel counted of calls that move bytes (proc(5), io), and of pages that it had to
  * fetch. Of bytes a process has those of children, too, from when it has waited for them. */
 struct gn_process_io_record {
-	uint16_t kind, is_last; /* 0: before the program's first call */
+	uint16_t kind, is_last; /* 0: before the program's first call, all 0 after a fork */
 	uint32_t parent;
 	uint64_t read_bytes, written_bytes;		  /* rchar, wchar */
 	uint64_t thread_read_bytes, thread_written_bytes; /* of the thread that tells it, alone */
@@ -295,18 +295,18 @@ union gn_totals_record *gn_totals_add(struct gn_totals_chunk *chunk, enum gn_tot
 				      const void *first, uint32_t bytes);
 
 /* Where records may be: of every event the place is asked for. */
-extern struct gn_totals_places {
+extern struct gn_totals_range {
 	const char *begin;
 	uint64_t bytes; /* 0: there is no file */
-} gn_totals_places;
+} gn_totals_range;
 
 /* Its place among the file's records; GN_TOTALS_NONE: it is not there. */
 static inline uint32_t gn_totals_place(const union gn_totals_record *record)
 {
-	const uint64_t bytes = (uint64_t)((uintptr_t)record - (uintptr_t)gn_totals_places.begin);
+	const uint64_t bytes = (uint64_t)((uintptr_t)record - (uintptr_t)gn_totals_range.begin);
 
-	return bytes < gn_totals_places.bytes ? (uint32_t)(bytes / GN_TOTALS_RECORD_BYTES)
-					      : GN_TOTALS_NONE;
+	return bytes < gn_totals_range.bytes ? (uint32_t)(bytes / GN_TOTALS_RECORD_BYTES)
+					     : GN_TOTALS_NONE;
 }
 
 /* A text in as many records as it takes. */

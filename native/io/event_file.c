@@ -2,17 +2,15 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/vfs.h>
 
 #include "scratch_memory.h"
 #include "tick_rate.h"
 
 #define HEADER_BYTES 4096u
-/* Where a unit's size is a multiple of its offset, a kernel copies it into few pieces. */
+/* At an offset that is a multiple of its size, a unit is one piece of memory to the kernel. */
 #define RECORDS_BEGIN ((uint64_t)GN_SPOOL_RECORDS * sizeof(struct gn_io_event))
 #define ENDING ".totals"
 #define OWN_ENDING ".events"
@@ -92,23 +90,10 @@ void gn_io_events_close(void)
 	gn_io_events_are_on = 0;
 	tail = gn_spool_end(&spool);
 	opened->tail = tail;
-	opened->flags |= GN_IO_EVENTS_CLOSED;
-	/* Threads that still run go on writing. */
-	gn_mapped_file_finish(&spool.file, tail, tail);
-}
-
-struct gn_io_own_writes gn_io_events_writes(void)
-{
-	const uint64_t calls = opened ? atomic_load(&spool.written) : 0;
-	struct gn_io_own_writes own = {
-		.calls = calls,
-		.bytes = calls * GN_SPOOL_RECORDS * sizeof(struct gn_io_event),
-	};
-	struct statfs status;
-
-	own.is_on_device =
-		calls && (statfs(spool.file.path, &status) || status.f_type != TMPFS_MAGIC);
-	return own;
+	/* Threads that still run go on writing. Where it may not be so long, it is as after a kill.
+	 */
+	if (!gn_mapped_file_finish(&spool.file, tail, tail))
+		opened->flags |= GN_IO_EVENTS_CLOSED;
 }
 
 void gn_io_events_forget(void)

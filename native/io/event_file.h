@@ -76,19 +76,11 @@ void gn_io_events_open(void);
 /* At the process's end. */
 void gn_io_events_close(void);
 
-/* What the kernel counted of us among the process's writes. */
-struct gn_io_own_writes {
-	uint64_t calls, bytes;
-	int is_on_device; /* not in memory alone */
-};
-
-struct gn_io_own_writes gn_io_events_writes(void);
-
 /* In a child that was forked, before it opens its own. */
 void gn_io_events_forget(void);
 
-/* Where the calling thread's next event is to be written, of `n` records, and gn_spool_add() then;
- * NULL: it is lost, as it is if its site has no place in the file of totals. */
+/* Where the calling thread's next event is to be written, and gn_spool_add() then; NULL: it is
+ * lost, as it is if its site has no place in the file of totals. `n`: of so many records. */
 struct gn_io_event *gn_io_event_turn(struct gn_spool_writer *writer);
 void gn_io_event_lose(void);
 

@@ -175,6 +175,12 @@ static uint32_t opening_of(const struct gn_io_open_file *own)
 	return own ? own->opening : GN_TOTALS_NONE;
 }
 
+/* The clocks of two processors may differ. UINT64_MAX: the call's time is elsewhere. */
+static inline uint64_t ticks_between(uint64_t begin, uint64_t end)
+{
+	return end > begin ? end - begin : 0;
+}
+
 static __attribute__((noinline)) void add_event(struct gn_io_thread *thread, uint64_t begin,
 						const union gn_totals_record *site,
 						const struct request *request, uint64_t ticks)
@@ -335,7 +341,7 @@ void gn_io_add(const struct gn_io_call *call, struct gn_io_target target, int64_
 	request.is_failed = failed;
 	call->thread->is_busy++;
 	add_call(call->thread, call, file == GN_IO_NO_FILE ? no_file() : file, &request,
-		 end - call->begin);
+		 ticks_between(call->begin, end));
 	finish(call->thread, end);
 }
 
@@ -358,7 +364,7 @@ void gn_io_used(const struct gn_io_call *call, int fd, int failed)
 static inline void add_move(const struct gn_io_call *call, struct gn_io_open_file *own,
 			    _Atomic int64_t *last_end, const struct request *request, uint64_t end)
 {
-	const uint64_t ticks = call->begin == UINT64_MAX ? 0 : end - call->begin;
+	const uint64_t ticks = ticks_between(call->begin, end);
 	struct gn_io_thread *thread = call->thread;
 	const uint32_t file = own ? own->file : no_file();
 
@@ -470,7 +476,8 @@ void gn_io_sought(const struct gn_io_call *call, int fd, int64_t result)
 	if (result >= 0)
 		request.offset = result;
 	call->thread->is_busy++;
-	add_call(call->thread, call, own ? own->file : no_file(), &request, end - call->begin);
+	add_call(call->thread, call, own ? own->file : no_file(), &request,
+		 ticks_between(call->begin, end));
 	finish(call->thread, end);
 }
 
@@ -605,7 +612,8 @@ void gn_io_sized(const struct gn_io_call *call, int fd, uint64_t asked, uint64_t
 	request.is_failed = failed;
 	request.opening = opening_of(own);
 	call->thread->is_busy++;
-	add_call(call->thread, call, own ? own->file : no_file(), &request, end - call->begin);
+	add_call(call->thread, call, own ? own->file : no_file(), &request,
+		 ticks_between(call->begin, end));
 	finish(call->thread, end);
 }
 

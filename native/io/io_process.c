@@ -82,7 +82,9 @@ static void begin_process(void)
 
 static void open_file(struct gn_io_process *process)
 {
-	if (has_opened) {
+	const int is_forked = has_opened;
+
+	if (is_forked) {
 		gn_io_events_forget();
 		gn_call_sites_forget();
 		gn_io_files_forget();
@@ -98,7 +100,7 @@ static void open_file(struct gn_io_process *process)
 	gn_io_uses_counter = gn_tick_rate_begin();
 	gn_io_events_open();
 	gn_python_caller_begin();
-	gn_io_count_begin();
+	gn_io_count_begin(is_forked);
 	atomic_store(&process->state, GN_IO_OPEN);
 }
 

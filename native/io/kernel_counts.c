@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "event_file.h"
 #include "own_calls.h"
 #include "totals_file.h"
 
@@ -17,22 +16,6 @@ static uint64_t number_of(const char *text, const char *name)
 	const char *line = strstr(text, name);
 
 	return line ? strtoull(line + strlen(name), NULL, 10) : 0;
-}
-
-static uint64_t without(uint64_t count, uint64_t own)
-{
-	return count > own ? count - own : 0;
-}
-
-/* What is the program's of what the process wrote. */
-static void leave_out_events(struct gn_process_io_record *record)
-{
-	const struct gn_io_own_writes own = gn_io_events_writes();
-
-	record->written_bytes = without(record->written_bytes, own.bytes);
-	record->thread_written_bytes = without(record->thread_written_bytes, own.bytes);
-	if (own.is_on_device)
-		record->device_written_bytes = without(record->device_written_bytes, own.bytes);
 }
 
 /* 0, or -1. */
@@ -51,38 +34,44 @@ static int read_counts(const char *path, char *text, size_t size)
 	return 0;
 }
 
-static void count(uint16_t is_last)
+static void read_record(struct gn_process_io_record *record)
+{
+	struct rusage usage;
+	char text[512];
+
+	if (!read_counts("/proc/thread-self/io", text, sizeof(text))) {
+		record->thread_read_bytes = number_of(text, "rchar:");
+		record->thread_written_bytes = number_of(text, "wchar:");
+	}
+	if (!read_counts("/proc/self/io", text, sizeof(text))) {
+		record->read_bytes = number_of(text, "rchar:");
+		record->written_bytes = number_of(text, "wchar:");
+		record->device_read_bytes = number_of(text, "\nread_bytes:");
+		record->device_written_bytes = number_of(text, "\nwrite_bytes:");
+	}
+	if (!getrusage(RUSAGE_SELF, &usage))
+		record->major_faults = (uint64_t)usage.ru_majflt;
+}
+
+static void add(uint16_t is_last, int is_new)
 {
 	struct gn_process_io_record record = {
 		.is_last = is_last,
 		.parent = (uint32_t)syscall(SYS_getppid),
 	};
-	struct rusage usage;
-	char text[512];
 
-	if (read_counts("/proc/thread-self/io", text, sizeof(text)))
-		return;
-	record.thread_read_bytes = number_of(text, "rchar:");
-	record.thread_written_bytes = number_of(text, "wchar:");
-	if (read_counts("/proc/self/io", text, sizeof(text)))
-		return;
-	record.read_bytes = number_of(text, "rchar:");
-	record.written_bytes = number_of(text, "wchar:");
-	record.device_read_bytes = number_of(text, "\nread_bytes:");
-	record.device_written_bytes = number_of(text, "\nwrite_bytes:");
-	leave_out_events(&record);
-	if (!getrusage(RUSAGE_SELF, &usage))
-		record.major_faults = (uint64_t)usage.ru_majflt;
+	if (!is_new)
+		read_record(&record);
 	gn_totals_add(&chunk, GN_TOTALS_PROCESS_IO, &record, sizeof(record));
 }
 
-void gn_io_count_begin(void)
+void gn_io_count_begin(int is_forked)
 {
 	memset(&chunk, 0, sizeof(chunk));
-	count(0);
+	add(0, is_forked);
 }
 
 void gn_io_count_end(void)
 {
-	count(1);
+	add(1, 0);
 }

@@ -83,7 +83,7 @@ static const struct gn_mio_setting defaults[N_SETTINGS] = {
 };
 
 struct state {
-	struct gn_mio_trace_layer trace;
+	struct gn_mio_trace_counts trace;
 	struct gn_mio_events_file events;
 	uint64_t n_transfers;
 	char layers[80];
@@ -146,7 +146,7 @@ static void end_call(struct gn_mio_layer *layer, const struct call *call, int64_
 	gn_mio_events_add(&state->events, &event);
 }
 
-static void set_size(struct gn_mio_trace_layer *trace, int64_t size)
+static void set_size(struct gn_mio_trace_counts *trace, int64_t size)
 {
 	trace->size = size;
 	if (size > trace->most_size)
@@ -157,7 +157,7 @@ static void set_size(struct gn_mio_trace_layer *trace, int64_t size)
 
 static void read_file_facts(struct gn_mio_layer *layer)
 {
-	struct gn_mio_trace_layer *trace = &((struct state *)layer->state)->trace;
+	struct gn_mio_trace_counts *trace = &((struct state *)layer->state)->trace;
 	struct stat status;
 	struct statfs system;
 
@@ -217,7 +217,7 @@ static ssize_t trace_read(struct gn_mio_layer *layer, void *to, size_t bytes, in
 static ssize_t trace_write(struct gn_mio_layer *layer, const void *from, size_t bytes,
 			   int64_t offset)
 {
-	struct gn_mio_trace_layer *trace = &((struct state *)layer->state)->trace;
+	struct gn_mio_trace_counts *trace = &((struct state *)layer->state)->trace;
 	const struct call call = begin_call(GN_MIO_WRITE, offset, bytes);
 	const ssize_t result = gn_mio_below_write(layer, from, bytes, offset);
 
@@ -234,7 +234,7 @@ static ssize_t trace_write(struct gn_mio_layer *layer, const void *from, size_t 
 
 static int trace_seek(struct gn_mio_layer *layer, int64_t from, int64_t to)
 {
-	struct gn_mio_trace_layer *trace = &((struct state *)layer->state)->trace;
+	struct gn_mio_trace_counts *trace = &((struct state *)layer->state)->trace;
 	const struct call call = begin_call(GN_MIO_SEEK, from, 0);
 	const int result = gn_mio_below_seek(layer, from, to);
 
@@ -289,7 +289,7 @@ static int trace_control(struct gn_mio_layer *layer, int command, void *argument
 
 static int trace_close(struct gn_mio_layer *layer)
 {
-	struct gn_mio_trace_layer *trace = &((struct state *)layer->state)->trace;
+	struct gn_mio_trace_counts *trace = &((struct state *)layer->state)->trace;
 	const struct call call = begin_call(GN_MIO_CLOSE, GN_MIO_NO_OFFSET, 0);
 	const int result = gn_mio_below_close(layer);
 
@@ -301,7 +301,7 @@ static int trace_close(struct gn_mio_layer *layer)
 /* What the parent did is in its own report. */
 static void trace_forked(struct gn_mio_layer *layer)
 {
-	struct gn_mio_trace_layer *trace = &((struct state *)layer->state)->trace;
+	struct gn_mio_trace_counts *trace = &((struct state *)layer->state)->trace;
 
 	memset(trace->calls, 0, sizeof(trace->calls));
 	trace->forward = trace->backward = 0;

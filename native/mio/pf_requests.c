@@ -69,7 +69,6 @@ static int is_due(struct gn_pf *pf)
 	       atomic_load_explicit(&pf->inode->writes, memory_order_acquire) != pf->writes_seen;
 }
 
-/* A child has pages and threads of its own; those of its parent are left as they are. */
 void gn_pf_begin(struct gn_pf *pf, const struct stat *status)
 {
 	const struct gn_mio_setting *setting = pf->layer->setting;
@@ -96,6 +95,7 @@ void gn_pf_begin(struct gn_pf *pf, const struct stat *status)
 	pf->prefetch.status = *status;
 }
 
+/* A child has pages and threads of its own; those of its parent are left as they are. */
 static void begin_in_child(struct gn_pf *pf)
 {
 	struct stat status;

@@ -134,7 +134,7 @@ static void print_seeks(struct gn_mio_output *output, const char *direction, uin
 				    unit));
 }
 
-static void print_rates(struct gn_mio_output *output, const struct gn_mio_trace_layer *trace,
+static void print_rates(struct gn_mio_output *output, const struct gn_mio_trace_counts *trace,
 			int64_t unit, int is_final, uint64_t now_ns)
 {
 	const struct gn_mio_calls *calls = trace->calls;
@@ -153,7 +153,7 @@ static void print_rates(struct gn_mio_output *output, const struct gn_mio_trace_
 		     rate(bytes, end - begin, unit), name, text, end, begin);
 }
 
-void gn_mio_trace_print(struct gn_mio_output *output, const struct gn_mio_trace_layer *trace,
+void gn_mio_trace_print(struct gn_mio_output *output, const struct gn_mio_trace_counts *trace,
 			int64_t unit, int is_final, uint64_t now_ns)
 {
 	const struct gn_mio_calls *calls = trace->calls;

@@ -11,7 +11,7 @@ struct gn_mio_calls {
 	uint64_t least, most;	   /* asked for by a call */
 };
 
-struct gn_mio_trace_layer {
+struct gn_mio_trace_counts {
 	struct gn_mio_calls calls[GN_MIO_OPERATIONS];
 	uint64_t forward, backward;
 	uint64_t forward_bytes, backward_bytes;
@@ -26,7 +26,7 @@ struct gn_mio_trace_layer {
 };
 
 /* `unit` is bytes of a unit: 1, 1024, ... */
-void gn_mio_trace_print(struct gn_mio_output *output, const struct gn_mio_trace_layer *trace,
+void gn_mio_trace_print(struct gn_mio_output *output, const struct gn_mio_trace_counts *trace,
 			int64_t unit, int is_final, uint64_t now_ns);
 
 #endif

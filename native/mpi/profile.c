@@ -44,8 +44,9 @@ static void close_at_exit(void)
 
 static void give_back(void *thread)
 {
-	gn_site_thread_give_back(&((struct gn_mpi_thread *)thread)->calls);
 	gn_mpi_here = &nobody;
+	/* Another thread may have it at once. */
+	gn_site_thread_give_back(&((struct gn_mpi_thread *)thread)->calls);
 }
 
 static struct gn_lifecycle life = {

@@ -3,9 +3,9 @@
 A file is taken for hostile: whatever it holds, reading it gives events or a `FormatError`. That of
 a process that was killed has all that was complete. It may be large: events come in blocks.
 
-Its units (native/core/record_spool.h) have a head and room for 8191 records. Of one that is mapped
-into its process the head says where the events belong: there, another unit has the same ones, or
-none yet, and is not looked at.
+Its units (native/core/record_spool.h) have a head and room for 8191 records. One that is
+mapped into its process has the last events of a thread. While they are being written to another
+unit, its head says to which, and that one is not looked at.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ CALL, READ, WRITE = 1, 2, 3
 RECORD_BYTES = 32
 
 _CLOSED = 1
-# What a process may be allowed to leave: TRACE_MB_MOST of trace_options.py, and the header.
-_BYTES_MOST = (1 << 40) + 4096
 _HEADER = (
     ("magic", "S8"), ("byte_order", "u4"), ("version", "u4"), ("header_bytes", "u4"),
     ("flags", "u4"), ("features", "u8"), ("records", "u8"), ("tail", "u8"), ("lost", "u8"),
@@ -61,6 +59,8 @@ _EVENT = np.dtype([
 # Of native/core/record_spool.h.
 _UNIT_RECORDS = 8192
 UNIT_BYTES = _UNIT_RECORDS * RECORD_BYTES
+# What a process may be allowed to leave: TRACE_MB_MOST of trace_options.py, behind a header.
+_BYTES_MOST = (1 << 40) + UNIT_BYTES
 _HEAD = (("n", "u4"), ("unit", "u4"), ("use", "u4"), ("zero", "u4"))
 _SWAPPED = (("unit", "u4"), ("n", "u4"), ("use", "u4"), ("zero", "u4"))
 _HEAD_BYTES = 16
@@ -88,6 +88,7 @@ class EventFile(NamedTuple):
         is_closed: the process ended by itself, not by a kill, _exit or exec.
         lost: events that there was no room for.
         stop_error: errno that says why, 0 where none were lost.
+        written_bytes: what the process wrote of it by system calls, which the kernel counts.
     """
 
     path: Path
@@ -97,6 +98,7 @@ class EventFile(NamedTuple):
     is_closed: bool
     lost: int
     stop_error: int
+    written_bytes: int
 
     def blocks(self) -> Iterator[Events]:
         """Yield the events, those of a thread in the order of its calls.
@@ -227,25 +229,28 @@ def read_event_file(totals: TotalsFile) -> EventFile:
     # Room for units is taken before the file has it: there one may be killed, or refused it.
     if is_closed and not stop_error and size < end:
         raise FormatError(path, size, f"cut short: its records end at byte {end}")
+    units, n_written = _units(path, begin, (end - begin) // UNIT_BYTES, order)
     return EventFile(
         path,
         totals,
-        _units(path, begin, (end - begin) // UNIT_BYTES, order),
+        units,
         order,
         is_closed,
         int(header["lost"]),
         stop_error,
+        n_written * UNIT_BYTES,
     )
 
 
-def _units(path: Path, begin: int, n: int, order: str) -> list[Unit]:
-    """Return the units that have events, each where they belong.
+def _units(path: Path, begin: int, n: int, order: str) -> tuple[list[Unit], int]:
+    """Return the units that have events, in their order, and how many were written.
 
     Raises:
         FormatError: the head of one makes no sense.
     """
     written: dict[int, Unit] = {}
-    mapped: dict[int, Unit] = {}
+    being_written: dict[int, Unit] = {}
+    last: list[Unit] = []
     with path.open("rb") as file:
         for number in range(n):
             offset = begin + number * UNIT_BYTES
@@ -265,11 +270,16 @@ def _units(path: Path, begin: int, n: int, order: str) -> list[Unit]:
                 raise FormatError(
                     path, offset, "a unit of no use, or with more than it has room for"
                 )
-            is_behind = place > number if use == _MAPPED else place == number
-            if place >= n or not is_behind:
+            if place >= n or place < number or (place > number and use == _WRITTEN):
                 raise FormatError(path, offset, "a unit in a place where it cannot be")
-            if use == _MAPPED and place in mapped:
+            if place in being_written and use == _MAPPED:
                 raise FormatError(path, offset, "two units in one place")
-            (mapped if use == _MAPPED else written)[place] = unit
-    units = written | mapped
-    return [units[place] for place in sorted(units) if units[place].n]
+            if use == _WRITTEN:
+                written[place] = unit
+            elif place > number:
+                being_written[place] = unit
+            else:
+                last.append(unit)
+    units = written | being_written
+    ordered = [*(units[place] for place in sorted(units)), *last]
+    return [unit for unit in ordered if unit.n], len(written)

@@ -68,11 +68,15 @@ class EventFiles:
         """How many events there was no room for."""
         return self._lost.total()
 
-    def look(self, totals: TotalsFile) -> None:
-        """Look at the events of a process, if it left any."""
+    def look(self, totals: TotalsFile) -> int:
+        """Look at the events of a process, if it left any; return what it wrote them with.
+
+        Returns:
+            Bytes, by system calls, which the kernel counts.
+        """
         path = event_path(totals.path)
         if not path.exists() or not _has_begun(path):
-            return
+            return 0
         n, openings = 0, 0
         try:
             file = read_event_file(totals)
@@ -83,13 +87,14 @@ class EventFiles:
             why = error.strerror if isinstance(error, OSError) else str(error)
             why = str(why).removeprefix(f"{path}: ")
             self.warnings.append(f"io: {path.name}: cannot be read: {why}")
-            return
+            return 0
         self.n += n
         self._openings[totals.path] = openings
         if file.lost:
             process = totals.host, totals.pid
             self._lost[process] += file.lost
             self._errors[process] = file.stop_error
+        return file.written_bytes
 
     def notes(self, processes: Sequence[TotalsProcess]) -> Iterator[str]:
         """Yield what is missing of processes."""

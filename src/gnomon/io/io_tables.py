@@ -45,7 +45,9 @@ def collect(folder: Path) -> Collected:
     """Return the calls on files that the processes of a run left in its staging folder."""
     sites, facts = CallSites(_SITE_KINDS), Counter[str]()
     files: dict[tuple[str, str], str] = {}
-    events, kernel = EventFiles(), KernelCounts()
+    events = EventFiles()
+    is_on_device = _file_system(str(folder), _mounts()) != "tmpfs"
+    kernel = KernelCounts(is_on_device=is_on_device)
 
     def look(file: TotalsFile) -> None:
         sites.add(file)
@@ -55,10 +57,10 @@ def collect(folder: Path) -> Collected:
         facts["ended_early"] += not file.is_closed
         facts["with_modules"] += file.has_modules
         files.update(_files(file))
-        events.look(file)
-        kernel.look(file)
+        kernel.look(file, events.look(file))
 
     ordered, warnings = processes_of(folder, "io", TotalsProcess, look)
+    kernel.close(ordered)
     fetched = _fetched(folder, ordered, files, sites)
     missing = sites.resolve()
     if ordered:
@@ -130,11 +132,10 @@ def _tables(
     yield _file_table(files)
     profile = TableParts(PROFILE)
     for location, process in enumerate(processes):
-        rows, counted = ProcessRows(sites), []
+        rows = ProcessRows(sites)
         for file in process.files():
             rows.add(file)
-            counted.append(file.process_io)
-        counts = kernel.of(process, counted)
+        counts = kernel.of(process)
         if counts is not None:
             rows.add_kernel(counts)
         if fetched is not None and location in fetched:

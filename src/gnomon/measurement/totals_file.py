@@ -80,6 +80,7 @@ _BUILD_ID_MOST = 32
 # CAPACITY_BYTES of native/call_sites/totals_file.c.
 _BYTES_MOST = 1 << 32
 _HZ_LEAST, _HZ_MOST = 1e3, 1e12
+_REALTIME_MOST = 1 << 62
 
 
 class TotalsFile(NamedTuple):
@@ -228,6 +229,8 @@ def _records_at(path: Path, header: np.void) -> tuple[int, int]:
     Raises:
         FormatError: its header is damaged.
     """
+    if int(header["realtime_ns"]) > _REALTIME_MOST:
+        raise FormatError(path, 72, "begun at a time that no clock has")
     begin, end, names = (int(header[name]) for name in ("records", "tail", "names"))
     n_routines = int(header["n_routines"])
     if n_routines > _ROUTINES_MOST or not (

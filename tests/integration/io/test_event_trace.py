@@ -224,6 +224,37 @@ def test_a_limit_of_file_sizes_leaves_what_there_is_room_for(tmp_path: Path) -> 
     assert warning.endswith("missing in the trace: the limit of file sizes (ulimit -f) was reached")
 
 
+def test_under_a_limit_that_it_does_not_reach_a_trace_is_whole(tmp_path: Path) -> None:
+    """Room of a unit is counted whole, beyond what the limit allows, before it is there."""
+    for number, kib in enumerate((100, 300, 320, 500, 520, 600)):
+        work = tmp_path / str(number)
+        work.mkdir()
+        limited = ["bash", "-c", f'ulimit -f {kib}; exec "$@"', "bash", "cat", "/etc/passwd"]
+        record(limited, work, work / "r")
+        warnings = json.loads((work / "r.gnomon" / "run.json").read_text())["warnings"]
+        rows = event_rows(work / "r.gnomon")
+        is_told = any("ulimit -f" in warning for warning in warnings)
+        assert not any("cannot be read" in warning for warning in warnings)
+        assert is_told is not any(row["access"] == "read" for row in rows)
+        assert is_told is (kib < 300)
+
+
+def test_threads_share_what_a_trace_may_take(tmp_path: Path) -> None:
+    script = """
+import os, threading
+def write(number):
+    fd = os.open(f"data{number}", os.O_WRONLY | os.O_CREAT)
+    for i in range(100): os.pwrite(fd, b"x", i)
+    gate.wait()
+gate = threading.Barrier(3)
+for number in range(3): threading.Thread(target=write, args=(number,)).start()
+"""
+    (tmp_path / "work").mkdir()
+    record([sys.executable, "-c", script], tmp_path / "work", tmp_path / "r", "--trace-mb", "1")
+    rows = event_rows(tmp_path / "r.gnomon")
+    assert sum(row["region"] == "pwrite" for row in rows) == 300
+
+
 def test_the_trace_of_a_program_that_has_the_symbols_of_linkers(tmp_path: Path) -> None:
     """By bash's `_end`, calls of the library seemed not to be its own, and were recorded."""
     (tmp_path / "work").mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ MIB = 1 << 20
 WRITES_8 = f"dd if=/dev/zero of=%s bs={MIB} count=8 status=none"
 
 
-def coverage(folder: Path, *command: str | Path) -> dict[str, Any]:
-    done = run(GNOMON, "io", "--name", "r", "--", *command, cwd=folder)
+def coverage(folder: Path, *command: str | Path, options: Sequence[str] = ()) -> dict[str, Any]:
+    done = run(GNOMON, "io", "--name", "r", *options, "--", *command, cwd=folder)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = report(folder)["coverage"]
     return found
@@ -47,6 +48,57 @@ def test_a_child_that_does_not_load_the_library_is_unseen(tmp_path: Path) -> Non
     script = f'{WRITES_8 % "a"}; env -i PATH="$PATH" {WRITES_8 % "b"}; true'
     found = coverage(tmp_path, "sh", "-c", script)
     assert found["is_complete"] is False
+    assert found["unseen_written"] == 8 * MIB
+
+
+MANY_CALLS = "import os\nfd = os.open('data', 66)\nfor i in range(90000): os.pwrite(fd, b'x', i)\n"
+"""With the trace they leave ten times as much as they write."""
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'python3 -c "$MANY_CALLS"; true',
+        'python3 -c "$MANY_CALLS"; exec python3 -c "$MANY_CALLS"',
+        "python3 -c \"$MANY_CALLS\nos.execlp('true', 'true')\"; true",
+        'python3 -c "$MANY_CALLS\nos.kill(os.getpid(), 9)"; true',
+    ],
+    ids=["child", "executes", "child executes", "killed child"],
+)
+def test_what_the_trace_writes_in_children_is_not_the_programs(tmp_path: Path, script: str) -> None:
+    script = script.replace("$MANY_CALLS", MANY_CALLS).replace("\\n", "\n")
+    found = coverage(tmp_path, "sh", "-c", script, options=["--trace"])
+    calls = 90000 * script.count("range")
+    assert found["posix_written"] - calls < 4096
+    assert 0 <= found["kernel_written"] - calls < 4096
+    assert found["is_complete"]
+    assert found["unseen_written"] < 4096
+
+
+def test_below_a_process_that_was_killed_bytes_are_counted_once(tmp_path: Path) -> None:
+    inner = f"{WRITES_8 % 'a'}; kill -9 $$"
+    found = coverage(tmp_path, "sh", "-c", f"sh -c '{inner}'; true")
+    assert (found["processes"], found["counted"]) == (3, 2)
+    assert 8 * MIB <= found["kernel_written"] < 9 * MIB
+    assert found["unseen_written"] == 0
+
+
+def test_what_a_forked_child_moved_before_its_first_call_is_its_own(tmp_path: Path) -> None:
+    script = f"""
+import ctypes, os, subprocess
+if os.fork():
+    os.wait()
+else:
+    block = ctypes.create_string_buffer({MIB})
+    call = ctypes.CDLL(None).syscall
+    call.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
+    for _ in range(8):
+        call({{"x86_64": 1}}.get(os.uname().machine, 64), fd, block, {MIB})
+    os.write(fd, block)
+    os._exit(0)
+"""
+    found = coverage(tmp_path, "python3", "-c", "import os; fd = os.open('b', 66)\n" + script)
+    assert found["processes"] == found["counted"] == 2
     assert found["unseen_written"] == 8 * MIB
 
 
