@@ -8,6 +8,7 @@ HEADER is included by src/gnomon/io/native/io_calls.c alone.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -46,13 +47,18 @@ def main(header: str) -> None:
         *(f'\t"{name}",' for name in names),
         "};",
         f"const uint32_t gn_io_n_calls = {len(names)};",
-        *(wrapper(call, numbers[call.counted_as]) for call in calls()),
+        *(wrapper(call, numbers) for call in calls()),
     ]
     Path(header).write_text("\n".join(parts) + "\n")
 
 
-def wrapper(call: Call, number: int) -> str:
-    """Return a call's function, and its other names."""
+def wrapper(call: Call, numbers: Mapping[str, int]) -> str:
+    """Return a call's function, and its other names.
+
+    Args:
+        call: the call.
+        numbers: of names that calls are counted by.
+    """
     dots = ["..."] if call.variadic else []
     declared = ", ".join([*call.parameters, *dots]) or "void"
     target = call.next.partition("(")[0] or call.name
@@ -69,7 +75,9 @@ def wrapper(call: Call, number: int) -> str:
         lines.append(f"\t{call.result} result;")
     lines += _variadic(call)
     lines += [f'\tGN_IO_FIND(next, "{target}", {_missing(call)});']
-    lines += [f"\tstruct gn_io_call call = GN_IO_CALL({number});"]
+    lines += [f"\tstruct gn_io_call call = GN_IO_CALL({numbers[call.counted_as]});"]
+    if call.source_name:
+        lines.append(f"\tconst uint32_t source = {numbers[call.source_name]};")
     if call.before:
         # What is done before is no part of the call.
         lines += [

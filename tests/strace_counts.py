@@ -35,7 +35,8 @@ class Shape(NamedTuple):
     """Where a system call has what is counted; numbers are those of its arguments.
 
     A path belongs to the directory of the descriptor before it if `directory`, else to the
-    process's. What has two ends (sendfile) is counted at both. The bytes that are asked for stand
+    process's. What has two ends (sendfile) is counted at both, the
+    first of which is its source. The bytes that are asked for stand
     in one argument: a number, or a vector.
     """
 
@@ -214,25 +215,27 @@ def _tally(call: Call, shape: Shape) -> Tally:
     return Tally(1, asked, max(call.result or 0, 0))
 
 
-def _named(call: Call, shape: Shape, tasks: _Tasks) -> tuple[str, list[str]]:
-    """Return the operation that a call is, and the paths that it is counted at."""
+def _named(call: Call, shape: Shape, tasks: _Tasks) -> list[tuple[str, str]]:
+    """Return the paths that a call is counted at, each behind the operation that it is there."""
     words = call.arguments
     if shape.path is None:
         ends = [descriptor(words[place]).path for place in shape.descriptors if place < len(words)]
-        return shape.operation, [path for path in ends if path]
-    if shape.path >= len(words):
-        return shape.operation, []
-    name = _string(words[shape.path])
+        sources = len(shape.descriptors) - 1
+        operations = (f"{shape.operation} source",) * sources + (shape.operation,)
+        return [
+            (operation, path) for operation, path in zip(operations, ends, strict=False) if path
+        ]
+    name = _string(words[shape.path]) if shape.path < len(words) else None
     if name is None:
-        return shape.operation, []
+        return []
     if not shape.directory:
-        return shape.operation, [tasks.joined(call.task, name)]
+        return [(shape.operation, tasks.joined(call.task, name))]
     start = descriptor(words[shape.path - 1])
     flags = " ".join(words[shape.path + 1 :])
     if not name:
         # An empty path with AT_EMPTY_PATH is the descriptor itself.
         operation = "fstat" if shape.operation == "fstatat" else shape.operation
-        return operation, [start.path] if start.path else []
+        return [(operation, start.path)] if start.path else []
     operation = shape.operation
     if start.number == "AT_FDCWD":
         operation = _WITHOUT_AT.get(operation, operation)
@@ -240,7 +243,7 @@ def _named(call: Call, shape: Shape, tasks: _Tasks) -> tuple[str, list[str]]:
             operation = "lstat"
         elif operation == "unlink" and "AT_REMOVEDIR" in flags:
             operation = "rmdir"
-    return operation, [tasks.joined(call.task, name, start.path)]
+    return [(operation, tasks.joined(call.task, name, start.path))]
 
 
 def counts_of(seen: Iterable[Event], folder: str) -> Counts:
@@ -255,9 +258,8 @@ def counts_of(seen: Iterable[Event], folder: str) -> Counts:
         shape = SHAPES.get(event.name)
         is_counted = shape is not None and first <= place < behind
         if shape and is_counted and not tasks.is_repeated(event, islice(log, place + 1, None)):
-            operation, paths = _named(event, shape, tasks)
             tally = _tally(event, shape)
-            for path in paths:
+            for operation, path in _named(event, shape, tasks):
                 key = (path_name(path), operation)
                 counts[key] = counts.get(key, Tally()).plus(tally)
         tasks.see(event)

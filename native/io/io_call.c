@@ -447,14 +447,20 @@ void gn_io_stream_request(const struct gn_io_call *call, int fd, enum gn_io_dire
 	add_move(call, own, own ? &own->stream_end : NULL, &request, end);
 }
 
-void gn_io_copied(const struct gn_io_call *call, int to, int64_t to_offset, int from,
-		  int64_t from_offset, uint64_t asked, ssize_t result)
+#define MOST_COPIED ((uint64_t)1 << 60)
+
+void gn_io_copied(const struct gn_io_call *call, uint32_t source, int to, int64_t to_offset,
+		  int from, int64_t from_offset, uint64_t asked, ssize_t result)
 {
 	struct gn_io_call untimed = *call;
 
+	/* Who asks for more than a file can have wants all that there is. */
+	if (asked > MOST_COPIED)
+		asked = result > 0 ? (uint64_t)result : 0;
 	gn_io_moved_at(call, to, GN_IO_WRITES, asked, result, to_offset);
 	/* Its time is with the file that it wrote. */
 	untimed.begin = UINT64_MAX;
+	untimed.routine = source;
 	gn_io_moved_at(&untimed, from, GN_IO_READS, asked, result, from_offset);
 }
 

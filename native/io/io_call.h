@@ -86,10 +86,10 @@ void gn_io_moved(const struct gn_io_call *call, int fd, enum gn_io_direction dir
 void gn_io_moved_at(const struct gn_io_call *call, int fd, enum gn_io_direction direction,
 		    uint64_t asked, ssize_t result, int64_t offset);
 
-/* From a descriptor to another one, of which each has the call; offsets are -1 where positions
- * move. */
-void gn_io_copied(const struct gn_io_call *call, int to, int64_t to_offset, int from,
-		  int64_t from_offset, uint64_t asked, ssize_t result);
+/* From a descriptor to another one, which has the call, as `from` has one of the number `source`;
+ * offsets are -1 where positions move. */
+void gn_io_copied(const struct gn_io_call *call, uint32_t source, int to, int64_t to_offset,
+		  int from, int64_t from_offset, uint64_t asked, ssize_t result);
 
 /* Of a file that is known, which it moves no bytes of; `offset`: where it led to, or
  * GN_IO_NO_POSITION. */

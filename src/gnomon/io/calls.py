@@ -12,6 +12,10 @@ from gnomon.named_tuple import NamedTuple
 POSIX, STDIO = "posix", "stdio"
 """Layers: calls of the system, and of what the C library keeps a buffer for."""
 
+COPY, SOURCE = "copy", "copy source"
+"""Groups: calls that copy from one file to another, as counted with each of the two."""
+_DIRECTIONS = {"read": "read", "write": "write", COPY: "write", SOURCE: "read"}
+
 OTHERS, STREAM_OTHERS = "other calls", "other stream calls"
 WRITES_AND_SYNCS, STREAM_WRITES_AND_FLUSHES = "write and fsync", "fwrite and fflush"
 """What several calls are that others have one time for, of logs that are read as runs."""
@@ -37,7 +41,7 @@ class Call(NamedTuple):
         also: names that are the same function.
         variadic: what follows the parameters: "mode", "argument", "list" or "" for nothing.
         before: C that runs before it.
-        then: C that runs behind it.
+        then: C that runs behind it; `source` is the number of `source_name`.
         next: what is called in its place, "" for itself.
         missing: what it returns where the C library has no such function.
         shows: C that runs before it where files have modules of MIO.
@@ -64,6 +68,11 @@ class Call(NamedTuple):
     settles: tuple[str, ...]
     after: str
 
+    @property
+    def source_name(self) -> str:
+        """The name that a copy has with the file that it reads, "" for other calls."""
+        return f"{self.counted_as} source" if self.group == COPY else ""
+
 
 @cache
 def calls() -> tuple[Call, ...]:
@@ -75,7 +84,8 @@ def calls() -> tuple[Call, ...]:
 
 def counted_names() -> tuple[str, ...]:
     """Return the names that calls are counted by, each once, in the order of the list."""
-    return tuple(dict.fromkeys(call.counted_as for call in calls()))
+    of_sources = (call.source_name for call in calls() if call.source_name)
+    return tuple(dict.fromkeys((*(call.counted_as for call in calls()), *of_sources)))
 
 
 def layer_of(name: str) -> str:
@@ -88,6 +98,11 @@ def group_of(name: str) -> str:
     return _groups().get(name, "")
 
 
+def direction_of(name: str) -> str:
+    """Return whether calls of a name "read" or "write" the file they are counted with, or ""."""
+    return _DIRECTIONS.get(group_of(name), "")
+
+
 @cache
 def _layers() -> dict[str, str]:
     return {call.counted_as: call.layer for call in calls()}
@@ -95,7 +110,8 @@ def _layers() -> dict[str, str]:
 
 @cache
 def _groups() -> dict[str, str]:
-    return {call.counted_as: call.group for call in calls()}
+    of_sources = {call.source_name: SOURCE for call in calls() if call.source_name}
+    return {call.counted_as: call.group for call in calls()} | of_sources
 
 
 def _call(entry: dict[str, object]) -> Call:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gnomon.io import io_metrics as names
-from gnomon.io.calls import POSIX, group_of, layer_of
+from gnomon.io.calls import COPY, POSIX, SOURCE, direction_of, group_of, layer_of
 from gnomon.named_tuple import NamedTuple
 from gnomon.store.call_sums import CALLS, IS_VALUE, NS, PROCESSES, VALUE, CallSums
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gnomon.io.io_values import File
 
 _OPENED = (names.APPENDED, names.DIRECT, names.SYNCHRONOUS, names.INHERITED)
-_PASSING_BY = ("asynchronous", "copy")
+_PASSING_BY = ("asynchronous", COPY, SOURCE)
 
 
 class FileUse(NamedTuple):
@@ -60,7 +60,9 @@ class FileUses(CallSums):
             group, own = group_of(name), frozenset((int(location),))
             used = use.seconds | {location: use.seconds.get(location, 0.0) + float(seconds)}
             uses[path] = use._replace(
-                readers=use.readers | own if calls and group == "read" else use.readers,
+                readers=use.readers | own
+                if calls and direction_of(name) == "read"
+                else use.readers,
                 writers=use.writers | own if calls and _changes(group) else use.writers,
                 seconds=used,
             )
@@ -85,7 +87,7 @@ class FileUses(CallSums):
 
 
 def _changes(group: str) -> bool:
-    return group in ("write", "copy", "size")
+    return group in ("write", COPY, "size")
 
 
 def refusal(file: File, use: FileUse, module: str, *, is_shared_at_once: bool = True) -> str:

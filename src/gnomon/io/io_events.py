@@ -102,7 +102,7 @@ class EventFiles:
             losers = [one for one in processes if self._errors.get((one.host, one.pid)) == error]
             lost = sum(self._lost[one.host, one.pid] for one in losers)
             why = _REASONS.get(error, f"errno {error}")
-            yield f"io: of {names_of(losers)} {lost:,} calls are missing in the trace: {why}"
+            yield f"io: {names_of(losers)}: {lost:,} calls are missing in the trace: {why}"
 
     def tables(
         self, location: int, process: TotalsProcess, sites: CallSites,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gnomon.io import io_metrics
-from gnomon.io.calls import group_of
+from gnomon.io.calls import direction_of
 from gnomon.io.io_metrics import READS, WRITES
 from gnomon.measurement.call_rows import CallRows, Measure, whole
 from gnomon.measurement.size_classes import size_name
@@ -115,7 +115,7 @@ def _accesses(sites: CallSites, file: TotalsFile) -> NDArray[np.int64]:
 
 def _sizes(sites: CallSites, file: TotalsFile) -> NDArray[np.int64]:
     names, own = file_names(file), file.sizes
-    directions = [READS if group_of(name) == "read" else WRITES for name in file.routines]
+    directions = [READS if direction_of(name) == "read" else WRITES for name in file.routines]
     columns = (own[name].tolist() for name in ("file", "routine", "size_class"))
     pairs = [
         (names.get(number, NO_FILE), f"{directions[routine]}, {size_name(size)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gnomon.io import io_metrics as names
-from gnomon.io.calls import STDIO, group_of, layer_of
+from gnomon.io.calls import STDIO, direction_of, group_of, layer_of
 from gnomon.io.io_values import (
     Access,
     Coverage,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _PROCESSES = "p.location IN (SELECT location FROM locations WHERE kind IN ('process', 'command'))"
 """Logs of others have a row for all ranks together."""
-_MOVING = ("read", "write", "copy")
 
 
 class IoSums(CallSums):
@@ -223,12 +222,12 @@ class IoSums(CallSums):
 
     def processes(self) -> list[Process]:
         """Return the processes, those with most time first."""
-        groups: dict[str, list[str]] = {group: [] for group in _MOVING}
+        calls: dict[str, list[str]] = {"read": [], "write": [], "": []}
         for (name,) in self._run.query(
             f"SELECT DISTINCT name FROM regions WHERE kind = '{names.CALL}'"
         ):
-            groups.setdefault(group_of(str(name)), []).append(str(name))
-        read, written = (sql_texts([*groups[own], *groups["copy"]]) for own in ("read", "write"))
+            calls[direction_of(str(name))].append(str(name))
+        read, written = (sql_texts(calls[own]) for own in ("read", "write"))
         moved = f"p.metric IN {self._of(names.DELIVERED)}"
         rows = self._run.query(
             f"""
@@ -279,7 +278,7 @@ class IoSums(CallSums):
         )
         # A log of all ranks together has no row for each.
         ranks = 0 if self.has_sites else self._run.head.get("ranks", 0)
-        moved, stream_calls = self._moved()
+        moved, buffers = self._moved()
         return Coverage(
             counted=int(counted) // n,
             processes=int(ranks) or int(processes) // n,
@@ -293,7 +292,7 @@ class IoSums(CallSums):
             written=moved["write", False],
             stream_read=moved["read", True],
             stream_written=moved["write", True],
-            stream_calls=stream_calls,
+            buffers=buffers + int(processes) / n,
             with_modules=int(self._fact("with_modules") or 0),
             uring_requests=_of_one(self._uring(REQUESTS), n),
             uring_reads=(self._uring(READS) or 0) / n,
@@ -311,19 +310,19 @@ class IoSums(CallSums):
         return said if isinstance(said, int) else None
 
     def _moved(self) -> tuple[dict[tuple[str, bool], float], float]:
-        """Return bytes by direction and whether through stdio, and calls that fill its buffers."""
+        """Return bytes by direction and whether through stdio, and buffers of streams."""
         moved = {(way, is_stream): 0.0 for way in ("read", "write") for is_stream in (False, True)}
-        stream_calls = 0.0
+        buffers = 0.0
         for own in self._operations().values():
             for operation in own:
                 group, is_stream = group_of(operation.name), operation.layer == STDIO
-                if is_stream and group in ("read", "seek"):
-                    stream_calls += operation.calls or 0.0
-                if group not in _MOVING:
-                    continue
-                for direction in ("read", "write") if group == "copy" else (group,):
+                direction = direction_of(operation.name)
+                is_of_unknown_size = direction == "read" and not operation.bytes
+                if is_stream and (group in ("open", "seek") or is_of_unknown_size):
+                    buffers += operation.calls or 0.0
+                if direction:
                     moved[direction, is_stream] += operation.bytes
-        return moved, stream_calls
+        return moved, buffers
 
 
 def _of_one(value: float | None, executions: int) -> float | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gnomon.io.calls import group_of
+from gnomon.io.calls import direction_of
 from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -125,13 +125,12 @@ class File(NamedTuple):
 
     def moved(self, direction: str) -> float:
         """Return bytes of reads or writes ("read", "write")."""
-        groups = (direction, "copy") if direction == "write" else (direction,)
-        return sum(own.bytes for own in self.operations if group_of(own.name) in groups)
+        return sum(own.bytes for own in self.operations if direction_of(own.name) == direction)
 
     def requests(self, direction: str) -> float:
         """Return how many calls read or wrote."""
-        groups = (direction, "copy") if direction == "write" else (direction,)
-        return sum(own.calls or 0.0 for own in self.operations if group_of(own.name) in groups)
+        own = (one for one in self.operations if direction_of(one.name) == direction)
+        return sum(one.calls or 0.0 for one in own)
 
     @property
     def fetched(self) -> float | None:
@@ -186,7 +185,8 @@ class Coverage(NamedTuple):
         written: likewise.
         stream_read: bytes, by those of stdio.
         stream_written: likewise.
-        stream_calls: reads and seeks of streams, each of which may read a buffer.
+        buffers: that streams may have read ahead: when they were opened, at seeks, at reads of
+            which it is not known how much they took, and of input that a process began with.
         is_countable: the run has counts of the kernel at all.
         with_modules: processes with modules of MIO, which move bytes in requests of their own.
         uring_requests: of io_uring, None where they could not be counted.
@@ -205,7 +205,7 @@ class Coverage(NamedTuple):
     written: float
     stream_read: float
     stream_written: float
-    stream_calls: float
+    buffers: float
     is_countable: bool
     with_modules: int
     uring_requests: float | None
@@ -215,7 +215,7 @@ class Coverage(NamedTuple):
     @property
     def unseen_read(self) -> float:
         """Bytes that no call was seen to read, beyond what streams may read ahead."""
-        ahead = self.stream_calls * _STREAM_BUFFER
+        ahead = self.buffers * _STREAM_BUFFER
         return max(self.kernel_read - self.read - self.stream_read - ahead, 0.0)
 
     @property

@@ -18,7 +18,8 @@ COMPARED = frozenset((
     "readv", "preadv", "preadv2", "write", "pwrite", "writev", "pwritev", "pwritev2", "lseek",
     "close", "dup", "dup2", "dup3", "fcntl", "ftruncate", "truncate", "fsync", "fdatasync",
     "rename", "renameat", "unlink", "unlinkat", "mkdir", "mkdirat", "rmdir", "access", "mmap",
-    "sendfile", "copy_file_range", "splice",
+    "sendfile", "copy_file_range", "splice", "sendfile source", "copy_file_range source",
+    "splice source",
 ))  # fmt: skip
 # How libstdc++ opens files, and strace sees it.
 _OF_STREAMS = {"fopen": "open", "fclose": "close"}
@@ -103,9 +104,9 @@ def run_in(folder: Path, *command: str | Path, under: tuple[str | Path, ...] = (
     return Ran(done.returncode, out.read_bytes(), left_in(folder))
 
 
-def report(folder: Path) -> dict[str, Any]:
+def report(folder: Path, *options: str) -> dict[str, Any]:
     """Return what `gnomon report` tells of the run r in a folder."""
-    command = [GNOMON, "report", "r", "io", "--json"]
+    command = [GNOMON, "report", "r", "io", *options, "--json"]
     done = subprocess.run(command, cwd=folder, capture_output=True, check=True)
     document: dict[str, Any] = json.loads(done.stdout)
     return document

@@ -43,6 +43,43 @@ def test_what_a_process_moved_before_it_executed_another_program_is_its_own(tmp_
     assert 24 * MIB <= found["kernel_written"] < 25 * MIB
 
 
+def test_a_copy_reads_one_file_and_writes_another(tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(bytes(8 * MIB))
+    script = """
+import os
+data, copy, sent = os.open("data", 0), os.open("copy", 65), os.open("sent", 65)
+while os.copy_file_range(data, copy, (1 << 63) - 1 - (1 << 30)): pass
+os.lseek(data, 0, 0)
+while os.sendfile(sent, data, None, 1 << 20): pass
+"""
+    found = coverage(tmp_path, "python3", "-c", script)
+    document = report(tmp_path)
+    files = {Path(file["path"]).name: file for file in document["files"]}
+    moved = {
+        name: (files[name]["read"], files[name]["written"]) for name in ("data", "copy", "sent")
+    }
+    assert moved == {"data": (16 * MIB, 0), "copy": (0, 8 * MIB), "sent": (0, 8 * MIB)}
+    assert {size["name"] for size in files["data"]["sizes"]} == {"reads"}
+    assert {size["name"] for size in files["copy"]["sizes"]} == {"writes"}
+    asked = [one["bytes_asked"] for file in document["files"] for one in file["operations"]]
+    assert sum(asked) < 64 * MIB
+    assert 16 * MIB <= found["posix_read"] < 17 * MIB
+    assert 16 * MIB <= found["posix_written"] < 17 * MIB
+    (process,) = report(tmp_path, "--by", "process")["rows"]
+    assert process["read"] == found["posix_read"] + found["stdio_read"]
+    assert process["written"] == found["posix_written"] + found["stdio_written"]
+
+
+def test_many_reads_of_streams_hide_nothing(tmp_path: Path) -> None:
+    """What a stream may read ahead is a buffer for each that is opened, not for each line."""
+    (tmp_path / "lines").write_text("".join(f"{i}\n" for i in range(20000)))
+    (tmp_path / "data").write_bytes(bytes(16 * MIB))
+    script = "env -i /bin/cat data > copy; sed -n 5p lines > line; true"
+    found = coverage(tmp_path, "sh", "-c", script)
+    assert found["is_complete"] is False
+    assert 15 * MIB < found["unseen_read"] <= 17 * MIB
+
+
 def test_a_child_that_does_not_load_the_library_is_unseen(tmp_path: Path) -> None:
     """Its parent waits for it, and has what the kernel counted of it."""
     script = f'{WRITES_8 % "a"}; env -i PATH="$PATH" {WRITES_8 % "b"}; true'

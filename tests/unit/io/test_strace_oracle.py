@@ -201,9 +201,9 @@ def test_bytes_of_vectors_and_of_both_ends() -> None:
     assert counts == {
         ("a", "writev"): Tally(1, 6, 2),
         ("a", "readv"): Tally(1, 0, 0),
-        ("a", "sendfile"): Tally(1, 100, 10),
+        ("a", "sendfile source"): Tally(1, 100, 10),
         ("b", "sendfile"): Tally(1, 100, 10),
-        ("a", "copy_file_range"): Tally(1, 50, 5),
+        ("a", "copy_file_range source"): Tally(1, 50, 5),
         ("c", "copy_file_range"): Tally(1, 50, 5),
         ("a", "mmap"): Tally(1),
     }
