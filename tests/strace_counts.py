@@ -35,9 +35,8 @@ class Shape(NamedTuple):
     """Where a system call has what is counted; numbers are those of its arguments.
 
     A path belongs to the directory of the descriptor before it if `directory`, else to the
-    process's. What has two ends (sendfile) is counted at both, the
-    first of which is its source. The bytes that are asked for stand
-    in one argument: a number, or a vector.
+    process's. What has two ends (sendfile) is counted at both, the first of which is its source.
+    The bytes that are asked for stand in one argument: a number, or a vector.
     """
 
     operation: str

@@ -29,15 +29,11 @@ static uint64_t offset_of(const struct gn_spool *spool, uint64_t unit)
 	return spool->begin + (unit - 1) * unit_bytes(spool);
 }
 
-static uint64_t own_offset(const struct gn_spool *spool, const struct gn_spool_writer *writer)
-{
-	return (uint64_t)((const char *)writer->unit - (const char *)spool->file.start);
-}
-
 /* The thread's unit is its records' own place, and has none. */
 static void begin_unit(const struct gn_spool *spool, struct gn_spool_writer *writer)
 {
-	const uint64_t unit = (own_offset(spool, writer) - spool->begin) / unit_bytes(spool) + 1;
+	const uint64_t offset = (uint64_t)((char *)writer->unit - (char *)spool->file.start);
+	const uint64_t unit = (offset - spool->begin) / unit_bytes(spool) + 1;
 
 	atomic_store(&writer->unit->state, unit << 32);
 	writer->next = (char *)writer->unit + spool->record_bytes;

@@ -79,11 +79,12 @@ void gn_io_events_close(void);
 /* In a child that was forked, before it opens its own. */
 void gn_io_events_forget(void);
 
-/* Where the calling thread's next event is to be written, and gn_spool_add() then; NULL: it is
- * lost, as it is if its site has no place in the file of totals. `n`: of so many records. */
+/* For what follows: where there is no room left; NULL: there is none any more. */
 struct gn_io_event *gn_io_event_turn(struct gn_spool_writer *writer);
 void gn_io_event_lose(void);
 
+/* Where the calling thread's next event of `n` records is to be written, and gn_spool_add() then;
+ * NULL: it is lost, as it is if its site has no place in the file of totals. */
 static inline struct gn_io_event *gn_io_event_next(struct gn_spool_writer *writer, uint32_t site,
 						   uint32_t n)
 {

@@ -157,11 +157,9 @@ def test_one_call_on_two_kinds_of_files(tmp_path: Path, compiled: Compiled) -> N
         for row in rows(tmp_path, "--by", "function")
         if row["function"].startswith("receive")
     }
-    # Beside other programs some waits are lost, of both alike.
-    both = waits["read: pipe"] + waits["read: socket"]
-    assert 0.1 * rounds < both <= 2 * rounds + 2
-    assert 0.45 * both < waits["read: pipe"] < 0.55 * both
-    assert sum(waits.values()) - both < 0.1 * both
+    assert waits["read: pipe"] > 0.9 * rounds
+    assert waits["read: socket"] > 0.9 * rounds
+    assert sum(waits.values()) - waits["read: pipe"] - waits["read: socket"] < 0.1 * rounds
 
 
 def test_switches_are_not_sampled_twice(tmp_path: Path, compiled: Compiled) -> None:

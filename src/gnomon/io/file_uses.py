@@ -57,13 +57,12 @@ class FileUses(CallSums):
             """
         ):
             use = uses.get(path, _UNUSED)
-            group, own = group_of(name), frozenset((int(location),))
+            direction, own = direction_of(name), frozenset((int(location),))
+            is_change = direction == "write" or group_of(name) == "size"
             used = use.seconds | {location: use.seconds.get(location, 0.0) + float(seconds)}
             uses[path] = use._replace(
-                readers=use.readers | own
-                if calls and direction_of(name) == "read"
-                else use.readers,
-                writers=use.writers | own if calls and _changes(group) else use.writers,
+                readers=use.readers | own if calls and direction == "read" else use.readers,
+                writers=use.writers | own if calls and is_change else use.writers,
                 seconds=used,
             )
         for path, opened in self._opened().items():
@@ -84,10 +83,6 @@ class FileUses(CallSums):
         ):
             opened.setdefault(path, set()).add(metric)
         return opened
-
-
-def _changes(group: str) -> bool:
-    return group in ("write", COPY, "size")
 
 
 def refusal(file: File, use: FileUse, module: str, *, is_shared_at_once: bool = True) -> str:

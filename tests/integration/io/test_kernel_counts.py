@@ -14,6 +14,18 @@ MIB = 1 << 20
 WRITES_8 = f"dd if=/dev/zero of=%s bs={MIB} count=8 status=none"
 
 
+RAW_WRITES = f"""
+import ctypes, os
+block = ctypes.create_string_buffer({MIB})
+call = ctypes.CDLL(None).syscall
+call.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
+def write_8(fd):
+    for _ in range(8):
+        assert call({{"x86_64": 1}}.get(os.uname().machine, 64), fd, block, {MIB}) == {MIB}
+"""
+"""A function of Python that writes 8 MiB where no call is seen."""
+
+
 def coverage(folder: Path, *command: str | Path, options: Sequence[str] = ()) -> dict[str, Any]:
     done = run(GNOMON, "io", "--name", "r", *options, "--", *command, cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -121,20 +133,16 @@ def test_below_a_process_that_was_killed_bytes_are_counted_once(tmp_path: Path) 
 
 
 def test_what_a_forked_child_moved_before_its_first_call_is_its_own(tmp_path: Path) -> None:
-    script = f"""
-import ctypes, os, subprocess
+    script = """
+fd = os.open("b", 66)
 if os.fork():
     os.wait()
 else:
-    block = ctypes.create_string_buffer({MIB})
-    call = ctypes.CDLL(None).syscall
-    call.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
-    for _ in range(8):
-        call({{"x86_64": 1}}.get(os.uname().machine, 64), fd, block, {MIB})
+    write_8(fd)
     os.write(fd, block)
     os._exit(0)
 """
-    found = coverage(tmp_path, "python3", "-c", "import os; fd = os.open('b', 66)\n" + script)
+    found = coverage(tmp_path, "python3", "-c", RAW_WRITES + script)
     assert found["processes"] == found["counted"] == 2
     assert found["unseen_written"] == 8 * MIB
 
@@ -145,7 +153,7 @@ def test_what_children_moved_hides_nothing_of_their_parents(
 ) -> None:
     """Of children that nobody waits for the parent has no counts."""
     script = f"""
-import ctypes, os, signal, subprocess, sys
+import signal
 if {is_ignored}:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 child = os.posix_spawnp("dd", ["dd", "if=/dev/zero", "of=a", "bs={MIB}", "count=16", "status=none"],
@@ -154,14 +162,9 @@ try:
     os.waitpid(child, 0)
 except ChildProcessError:
     assert {is_ignored}
-block = ctypes.create_string_buffer({MIB})
-call = ctypes.CDLL(None).syscall
-call.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
-fd = os.open("b", os.O_WRONLY | os.O_CREAT)
-for _ in range(8):
-    assert call({{"x86_64": 1}}.get(os.uname().machine, 64), fd, block, {MIB}) == {MIB}
+write_8(os.open("b", os.O_WRONLY | os.O_CREAT))
 """
-    found = coverage(tmp_path, "python3", "-c", script)
+    found = coverage(tmp_path, "python3", "-c", RAW_WRITES + script)
     assert found["processes"] == found["counted"] == 2
     assert found["unseen_written"] == 8 * MIB
     assert found["kernel_written"] - 24 * MIB < 4096
